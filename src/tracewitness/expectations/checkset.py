@@ -1,0 +1,340 @@
+"""A set of checks, compiled once, that passes once over each trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from tracewitness.display import show
+from tracewitness.errors import ExpectationError, UsageError
+from tracewitness.expectations import wording
+from tracewitness.expectations.claims import ClaimWatch
+from tracewitness.expectations.counting import (
+    CallBudget,
+    CallCounter,
+    DuplicateWatch,
+    ErrorBudget,
+    EveryCallWatch,
+    OtherToolsWatch,
+    OutputCounter,
+    TurnBudget,
+)
+from tracewitness.expectations.operators import Operator, TraceParsed, parse_operator
+from tracewitness.expectations.ordering import (
+    FollowedByWatch,
+    LastToolWatch,
+    SessionEndWatch,
+    TerminalWatch,
+    UncalledWatch,
+)
+from tracewitness.expectations.plan import Handler, Monitor, Plan, Subscription, ToolNames
+from tracewitness.expectations.provenance import GroundingWatch
+from tracewitness.expectations.sequences import sequence_plan
+from tracewitness.trace import Event, EventIndex, Message, Problem, Record, ToolCall, ToolResult, Trace, short_tool_name
+from tracewitness.verdict import Verdict
+
+__all__ = ["CheckSet", "LiveCheck", "check", "compile_checks"]
+
+_Handlers = tuple[tuple[int, Handler], ...]
+#: What is known of a recorded tool name: who wants its calls, who wants its results, and its last part.
+_Route = tuple[_Handlers, _Handlers, str | None]
+
+#: Tool names come from recordings; the table of routes must not grow with whatever they hold.
+_MOST_ROUTES = 4096
+
+
+class _TraceParsedWatch(Monitor):
+    """Says whether the trace had problems; `CheckSet` knows those of the reader too."""
+
+    __slots__ = ()
+
+    @classmethod
+    def compile(cls, operator: TraceParsed, names: ToolNames) -> Plan:  # noqa: ARG003 - no tool is concerned
+        return Plan(operator, cls, [])
+
+    def verdict(self, index: EventIndex) -> Verdict:
+        return self._held((), wording.parsed, len(index.events))
+
+
+class _FailedMonitor(Monitor):
+    """Stands in for a monitor that raised: the check could not be evaluated."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, plan: Plan, error: Exception) -> None:
+        self.plan = plan
+        self.error = error
+
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+        return Verdict(self.plan.operator, "error", (), (wording.check_failed, self.error))
+
+
+_COMPILERS: dict[str, Any] = {
+    "tool_called": CallCounter.compile,
+    "tool_not_called": UncalledWatch.compile,
+    "tool_input": CallCounter.compile,
+    "tool_output": OutputCounter.compile,
+    "last_tool": LastToolWatch.compile,
+    "every_call": EveryCallWatch.compile,
+    "followed_by": FollowedByWatch.compile,
+    "terminal_tool": TerminalWatch.compile,
+    "end_session": SessionEndWatch.compile,
+    "trace_parsed": _TraceParsedWatch.compile,
+    "sequence": sequence_plan,
+    "no_other_tools": OtherToolsWatch.compile,
+    "no_duplicate_calls": DuplicateWatch.compile,
+    "max_errors": ErrorBudget.compile,
+    "max_calls": CallBudget.compile,
+    "max_turns": TurnBudget.compile,
+    "args_from": GroundingWatch.compile,
+    "claim": ClaimWatch.compile,
+}
+
+
+class _Watched:
+    """The monitors of one trace, and what of the tools' names could be ambiguous."""
+
+    __slots__ = ("full_names", "monitors")
+
+    def __init__(self, size: int) -> None:
+        self.monitors: list[Monitor | None] = [None] * size
+        self.full_names: dict[str, dict[str, None]] = {}
+
+
+class CheckSet:
+    """Checks that are compiled together. Make one with `compile_checks`; it keeps no state between traces.
+
+    Attributes:
+        operators: the checks, in order; `TraceParsed` comes last unless it was listed.
+    """
+
+    def __init__(self, operators: Iterable[Operator], aliases: Mapping[str, Iterable[str]] | None = None) -> None:
+        given = tuple(operators)
+        parsed = any(isinstance(operator, TraceParsed) for operator in given)
+        self.operators = given if parsed else (*given, TraceParsed())
+        self._names = ToolNames({name: tuple(others) for name, others in (aliases or {}).items()})
+        self._plans = [_COMPILERS[operator.type_name](operator, self._names) for operator in self.operators]
+        self._messages = self._handlers("message", ())
+        self._routes: dict[str, _Route] = {}
+        self._named = [
+            tuple(self._names.primary(tool) for tool in operator.named_tools) for operator in self.operators
+        ]
+
+    def check(self, trace: Trace) -> list[Verdict]:
+        """Check a trace: one verdict for each operator, in order.
+
+        Never raises for what a trace holds. A trace without evidence breaks every check.
+        """
+        if trace.no_evidence is not None:
+            words = (wording.no_evidence, trace.no_evidence)
+            return [Verdict(operator, "broken", (), words) for operator in self.operators]
+        index = trace.index
+        watched = _Watched(len(self._plans))
+        self._pass_over(index.events, watched, index)
+        verdicts = self._verdicts(watched, index)
+        if index.problems or trace.reader_problems:
+            verdicts = self._doubted(verdicts, trace.problems)
+        if watched.full_names:
+            verdicts = self._disambiguated(verdicts, watched)
+        return _from_text(verdicts) if trace.text_alone else verdicts
+
+    def watch(self) -> LiveCheck:
+        """Begin to check a trace while it happens."""
+        return LiveCheck(self)
+
+    def _pass_over(self, events: Iterable[Event], watched: _Watched, index: EventIndex) -> None:
+        """Hand each event to the monitors that asked for it.
+
+        Flat on purpose: this is the loop that every check of every trace goes through.
+        """
+        monitors, plans, routes, messages = watched.monitors, self._plans, self._routes, self._messages
+        all_events = index.events
+        for event in events:
+            kind = event.__class__
+            if kind is ToolCall:
+                calling, _, short = routes.get(event.name) or self._route(event.name)  # type: ignore[union-attr]
+                if short is not None:
+                    watched.full_names.setdefault(short, {})[event.name] = None  # type: ignore[union-attr]
+                for number, handler in calling:
+                    monitor = monitors[number]
+                    try:
+                        if monitor is None:
+                            monitor = monitors[number] = plans[number].start()
+                        handler(monitor, event)
+                    except Exception as error:  # noqa: BLE001 - a check that raises is the verdict `error`
+                        _fail(watched, plans, number, error)
+            elif kind is ToolResult:
+                if event.call_position is None:  # type: ignore[union-attr]
+                    continue
+                call: Any = all_events[event.call_position]  # type: ignore[union-attr]
+                for number, handler in (routes.get(call.name) or self._route(call.name))[1]:
+                    monitor = monitors[number]
+                    try:
+                        if monitor is None:
+                            monitor = monitors[number] = plans[number].start()
+                        handler(monitor, event, call)
+                    except Exception as error:  # noqa: BLE001 - as above
+                        _fail(watched, plans, number, error)
+            elif messages and kind is Message:
+                for number, handler in messages:
+                    monitor = monitors[number]
+                    try:
+                        if monitor is None:
+                            monitor = monitors[number] = plans[number].start()
+                        handler(monitor, event)
+                    except Exception as error:  # noqa: BLE001 - as above
+                        _fail(watched, plans, number, error)
+
+    def _route(self, name: str) -> _Route:
+        """Find out who wants the events of a tool, once for each name."""
+        if len(self._routes) >= _MOST_ROUTES:
+            self._routes.clear()
+        counted = self._names.counted_as(name)
+        route = (self._handlers("call", counted), self._handlers("result", counted), short_tool_name(name))
+        self._routes[name] = route
+        return route
+
+    def _handlers(self, kind: str, counted: tuple[str, ...]) -> _Handlers:
+        def wants(subscription: Subscription) -> bool:
+            return subscription.kind == kind and (subscription.wanted is None or subscription.wanted(counted))
+
+        return tuple(
+            (number, subscription.handler)
+            for number, plan in enumerate(self._plans)
+            for subscription in plan.subscriptions
+            if wants(subscription)
+        )
+
+    def _verdicts(self, watched: _Watched, index: EventIndex) -> list[Verdict]:
+        verdicts = []
+        for plan, monitor in zip(self._plans, watched.monitors, strict=True):
+            try:
+                verdicts.append((monitor or plan.start()).verdict(index))
+            except Exception as error:  # noqa: BLE001 - a check that raises is the verdict `error`
+                verdicts.append(_FailedMonitor(plan, error).verdict(index))
+        return verdicts
+
+    def _doubted(self, verdicts: list[Verdict], problems: tuple[Problem, ...]) -> list[Verdict]:
+        """Break what a problem leaves in doubt: trace_parsed, and what could be hidden by something unreadable."""
+        hiding = next((problem for problem in problems if problem.hides_call), None)
+        doubted = []
+        for plan, verdict in zip(self._plans, verdicts, strict=True):
+            if verdict.held and isinstance(plan.operator, TraceParsed):
+                evidence = tuple(problem.position for problem in problems if problem.position is not None)
+                verdict = Verdict(plan.operator, "broken", evidence, (wording.has_problems, problems))
+            elif verdict.held and hiding is not None and plan.universal:
+                evidence = () if hiding.position is None else (hiding.position,)
+                verdict = Verdict(plan.operator, "broken", evidence, (wording.may_hide_a_call, hiding))
+            doubted.append(verdict)
+        return doubted
+
+    def _disambiguated(self, verdicts: list[Verdict], watched: _Watched) -> list[Verdict]:
+        """Break the checks on a name that two tools of the trace share."""
+        shared = {
+            self._names.primary(short): list(full)
+            for short, full in watched.full_names.items()
+            if len({self._names.primary(name) for name in full}) > 1
+        }
+        result = []
+        for operator, named, verdict in zip(self.operators, self._named, verdicts, strict=True):
+            tool = next((tool for tool in named if tool in shared), None)
+            if tool is not None and verdict.status != "error":
+                verdict = Verdict(operator, "broken", (), (wording.ambiguous, tool, shared[tool]))
+            result.append(verdict)
+        return result
+
+
+def _fail(watched: _Watched, plans: list[Plan], number: int, error: Exception) -> None:
+    """Put a failed monitor in the place of one that raised; the first error is kept."""
+    if not isinstance(watched.monitors[number], _FailedMonitor):
+        watched.monitors[number] = _FailedMonitor(plans[number], error)
+
+
+def _from_text(verdicts: list[Verdict]) -> list[Verdict]:
+    return [replace(verdict, words=(wording.from_text_alone, verdict.words)) for verdict in verdicts]
+
+
+class LiveCheck:
+    """Checks a trace while it happens, with the same monitors as a recorded one.
+
+    >>> live = compile_checks([{"type": "tool_not_called", "tool": "delete"}]).watch()
+    >>> live.feed({"call": "delete"})
+    >>> live.verdicts()[0].status
+    'broken'
+    """
+
+    def __init__(self, checks: CheckSet) -> None:
+        self._checks = checks
+        self._index = EventIndex()
+        self._watched = _Watched(len(checks.operators))
+        self._records: list[Record] = []
+
+    def feed(self, event: Any) -> None:
+        """Add an event in neutral form."""
+        trace = Trace.from_events([event])
+        before = len(self._index.events)
+        unreadable = {before + position: replace(odd, position=before + position) for position, odd in trace.unreadable.items()}
+        self._index.extend(trace.records, unreadable)
+        self._checks._pass_over(self._index.events[before:], self._watched, self._index)
+
+    def verdicts(self) -> list[Verdict]:
+        """Return what the events so far say; more events may change it."""
+        verdicts = self._checks._verdicts(self._watched, self._index)
+        if self._index.problems:
+            verdicts = self._checks._doubted(verdicts, tuple(self._index.problems))
+        return self._checks._disambiguated(verdicts, self._watched)
+
+
+def compile_checks(
+    expectations: Iterable[Any], aliases: Mapping[str, Iterable[str]] | None = None
+) -> CheckSet:
+    """Compile checks, once for any number of traces.
+
+    Arguments:
+        expectations: operators, or mappings as in a file.
+        aliases: for a tool's name, its other names.
+
+    Raises:
+        ExpectationError: one is malformed; its path begins with its number in the list.
+    """
+    if isinstance(expectations, (str, bytes, Mapping)) or not isinstance(expectations, Iterable):
+        raise ExpectationError(f"expected a list of expectations, got {show(expectations)}")
+    return CheckSet([_operator(number, given) for number, given in enumerate(expectations)], aliases)
+
+
+def _operator(number: int, given: Any) -> Operator:
+    if isinstance(given, Operator):
+        return given
+    try:
+        return parse_operator(given)
+    except ExpectationError as error:
+        raise error.under(number) from None
+
+
+def check(
+    trace: Trace, expectations: Iterable[Any], aliases: Mapping[str, Iterable[str]] | None = None
+) -> list[Verdict]:
+    """Check a trace against expectations.
+
+    Arguments:
+        trace: what the agent did.
+        expectations: operators, or mappings as in a file.
+        aliases: for a tool's name, its other names.
+
+    Returns:
+        One verdict for each expectation, in order; that of ``trace_parsed`` comes last unless it was listed.
+
+    Raises:
+        ExpectationError: an expectation is malformed.
+
+    >>> from tracewitness import Trace
+    >>> trace = Trace.from_events([{"call": "search", "args": {"city": "LAX"}}])
+    >>> verdict, _ = check(trace, [{"type": "tool_called", "tool": "search", "args": {"city": "NYC"}}])
+    >>> verdict.status, str(verdict.near_miss)
+    ('broken', "args.city: expected 'NYC', got 'LAX'")
+    """
+    if not isinstance(trace, Trace):
+        raise UsageError(f"check takes a Trace, not {show(trace)}; make one with Trace.from_events")
+    return compile_checks(expectations, aliases).check(trace)

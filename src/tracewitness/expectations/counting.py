@@ -1,0 +1,323 @@
+"""Monitors that count calls or results: tool_called, tool_input, tool_output, every_call and the budgets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from tracewitness.expectations import wording
+from tracewitness.expectations.evidence import Misses, PayloadTest, arguments_test
+from tracewitness.expectations.operators import (
+    EveryCall,
+    MaxCalls,
+    MaxErrors,
+    MaxTurns,
+    NoDuplicateCalls,
+    NoOtherTools,
+    ToolCalled,
+    ToolInput,
+    ToolOutput,
+)
+from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
+from tracewitness.matching import strict_key
+from tracewitness.trace import EventIndex, MalformedArguments, Message, ToolCall, ToolResult
+from tracewitness.verdict import Verdict
+
+__all__ = [
+    "CallBudget",
+    "CallCounter",
+    "DuplicateWatch",
+    "ErrorBudget",
+    "EveryCallWatch",
+    "OtherToolsWatch",
+    "OutputCounter",
+    "TurnBudget",
+]
+
+
+class CallCounter(Monitor):
+    """Counts the calls to a tool that match, for tool_called and tool_input."""
+
+    __slots__ = ("calls", "matching", "misses", "positions", "unread", "unread_position")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.calls = self.matching = self.unread = self.unread_position = 0
+        self.positions: list[int] = []
+        self.misses: Misses | None = None
+
+    @classmethod
+    def compile(cls, operator: ToolCalled | ToolInput, names: ToolNames) -> Plan:
+        test = arguments_test(operator.args)
+        most = operator.max if isinstance(operator, ToolCalled) and operator.max is not UNSET else None
+        # So many positions prove the verdict: the least that must be there, or one more than may be.
+        kept = operator.min if most is None else most + 1
+        handler = cls.any_call if test is None else cls.call
+        subscription = Subscription("call", calls_to(names, operator.tool), handler)
+        return Plan(operator, cls, [subscription], (test, most, kept))
+
+    def any_call(self, call: ToolCall) -> None:
+        self.matching += 1
+        if self.matching <= self.plan.parts[2]:
+            self.positions.append(call.position)
+
+    def call(self, call: ToolCall) -> None:
+        test, _, kept = self.plan.parts
+        self.calls += 1
+        if call.args.__class__ is not MalformedArguments and test.matches(call.args):
+            self.matching += 1
+            if self.matching <= kept:
+                self.positions.append(call.position)
+        else:
+            self._missed(call)
+
+    def _missed(self, call: ToolCall) -> None:
+        if isinstance(call.args, MalformedArguments):
+            self.unread_position = self.unread_position if self.unread else call.position
+            self.unread += 1
+        if self.misses is None:
+            self.misses = Misses()
+        test = self.plan.parts[0]
+        self.misses.add(call.position, call.name, lambda: test.differences(call))
+
+    def verdict(self, index: EventIndex) -> Verdict:
+        operator, (test, most, _) = self.plan.operator, self.plan.parts
+        tool, evidence = operator.tool, tuple(self.positions)
+        with_args = test is not None
+        if most is not None and self.matching > most:
+            return self._broken(evidence, wording.too_many, tool, most, self.positions, with_args)
+        if self.matching < operator.min:
+            return self._too_few(index)
+        if most is not None and self.unread and self.matching + self.unread > most:
+            position = self.unread_position
+            return self._broken((position,), wording.not_ruled_out, tool, position)
+        if not self.matching:
+            return self._held((), wording.not_called_so if self.calls else wording.not_called, tool)
+        return self._held(evidence, wording.matching_calls, tool, self.positions, self.matching, with_args)
+
+    def _too_few(self, index: EventIndex) -> Verdict:
+        operator = self.plan.operator
+        with_args = self.plan.parts[0] is not None
+        if not self.calls and not self.matching:
+            return self._broken((), wording.never_called, operator.tool, index)
+        words = (wording.too_few, operator.tool, self.matching, operator.min, self.calls, with_args)
+        return self._broken(tuple(self.positions), *words, misses=self.misses.nearest if self.misses else None)
+
+
+class OutputCounter(Monitor):
+    """Counts the results of a tool that match."""
+
+    __slots__ = ("calls", "misses", "positions", "results")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.calls = self.results = 0
+        self.positions: list[int] = []
+        self.misses: Misses | None = None
+
+    @classmethod
+    def compile(cls, operator: ToolOutput, names: ToolNames) -> Plan:
+        test = PayloadTest(operator.result, is_error=operator.is_error, empty_is_any=False)
+        wanted = calls_to(names, operator.tool)
+        subscriptions = [Subscription("call", wanted, cls.call), Subscription("result", wanted, cls.result)]
+        return Plan(operator, cls, subscriptions, test)
+
+    def call(self, call: ToolCall) -> None:  # noqa: ARG002 - every handler of calls takes one
+        self.calls += 1
+
+    def result(self, result: ToolResult, call: ToolCall) -> None:
+        self.results += 1
+        if len(self.positions) == self.plan.operator.min:
+            return  # proved already; what comes after can't change it
+        test = self.plan.parts
+        if test.holds(result):
+            self.positions.append(result.position)
+            return
+        if self.misses is None:
+            self.misses = Misses()
+        self.misses.add(result.position, call.name, lambda: test.differences(result))
+
+    def verdict(self, index: EventIndex) -> Verdict:
+        operator, evidence = self.plan.operator, tuple(self.positions)
+        if len(evidence) >= operator.min:
+            return self._held(evidence, wording.outputs, operator.tool, self.positions)
+        if not self.results:
+            return self._broken((), wording.no_output, operator.tool, self.calls, index)
+        words = (wording.too_few_outputs, operator.tool, len(evidence), operator.min, self.results)
+        return self._broken(evidence, *words, misses=self.misses.nearest if self.misses else None)
+
+
+class EveryCallWatch(Monitor):
+    """Watches for a call whose arguments do not match."""
+
+    __slots__ = ("calls", "misses", "offenders")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.calls = 0
+        self.offenders: list[int] = []
+        self.misses: Misses | None = None
+
+    @classmethod
+    def compile(cls, operator: EveryCall, names: ToolNames) -> Plan:
+        subscription = Subscription("call", calls_to(names, operator.tool), cls.call)
+        return Plan(operator, cls, [subscription], arguments_test(operator.args))
+
+    def call(self, call: ToolCall) -> None:
+        test = self.plan.parts
+        self.calls += 1
+        if test.holds(call):
+            return
+        self.offenders.append(call.position)
+        if self.misses is None:
+            self.misses = Misses()
+        self.misses.add(call.position, call.name, lambda: test.differences(call))
+
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+        tool = self.plan.operator.tool
+        if self.misses is not None:
+            words = (wording.call_differs, tool, self.offenders)
+            return self._broken(tuple(self.offenders), *words, misses=self.misses.nearest)
+        if not self.calls:
+            return self._held((), wording.not_called, tool)
+        return self._held((), wording.every_call_matches, tool, self.calls)
+
+
+class OtherToolsWatch(Monitor):
+    """Watches for calls to tools that are not listed. Calls to listed ones never reach it."""
+
+    __slots__ = ("others", "positions")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.others: list[str] = []
+        self.positions: list[int] = []
+
+    @classmethod
+    def compile(cls, operator: NoOtherTools, names: ToolNames) -> Plan:
+        listed = {names.primary(tool) for tool in operator.tools}
+        return Plan(operator, cls, [Subscription("call", listed.isdisjoint, cls.call)])
+
+    def call(self, call: ToolCall) -> None:
+        self.others.append(call.name)
+        self.positions.append(call.position)
+
+    def verdict(self, index: EventIndex) -> Verdict:
+        if self.positions:
+            others = list(dict.fromkeys(self.others))
+            return self._broken(tuple(self.positions), wording.other_tools, others, self.positions)
+        if not index.calls:
+            return self._held((), wording.no_calls)
+        return self._held((), wording.only_these, len(index.calls))
+
+
+class DuplicateWatch(Monitor):
+    """Watches for two calls with the same tool and the same arguments, and for one that could be such a call."""
+
+    __slots__ = ("calls", "malformed", "seen", "tools", "twins")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.calls = 0
+        self.seen: dict[Any, int] = {}
+        self.tools: dict[str, int] = {}
+        self.malformed: dict[str, int] = {}
+        self.twins: tuple[str, int, int] | None = None
+
+    @classmethod
+    def compile(cls, operator: NoDuplicateCalls, names: ToolNames) -> Plan:
+        wanted = None if operator.tool is UNSET else calls_to(names, operator.tool)
+        return Plan(operator, cls, [Subscription("call", wanted, cls.call)], names)
+
+    def call(self, call: ToolCall) -> None:
+        self.calls += 1
+        if self.twins is not None:
+            return
+        tool = self.plan.parts.primary(call.name)
+        self.tools[tool] = self.tools.get(tool, 0) + 1
+        if isinstance(call.args, MalformedArguments):
+            self.malformed.setdefault(tool, call.position)
+            return
+        first = self.seen.setdefault((tool, strict_key(call.args)), call.position)
+        if first != call.position:
+            self.twins = (call.name, first, call.position)
+
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+        if self.twins is not None:
+            return self._broken(self.twins[1:], wording.duplicates, *self.twins)
+        for tool, position in self.malformed.items():
+            if self.tools[tool] > 1:
+                return self._broken((position,), wording.maybe_duplicates, tool, position)
+        if not self.calls:
+            return self._held((), wording.no_calls)
+        return self._held((), wording.no_duplicates, self.calls)
+
+
+class _Budget(Monitor):
+    """Counts up to a limit; the event that is one too many is the evidence."""
+
+    __slots__ = ("count", "positions")
+    noun = ""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.count = 0
+        self.positions: list[int] = []
+
+    def _add(self, position: int) -> None:
+        self.count += 1
+        if self.count <= self.plan.operator.max + 1:
+            self.positions.append(position)
+
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+        most, evidence = self.plan.operator.max, tuple(self.positions)
+        if self.count > most:
+            return self._broken(evidence, wording.over, self.count, most, self.noun, self.positions)
+        return self._held(evidence, wording.within, self.count, most, self.noun)
+
+
+class CallBudget(_Budget):
+    """Counts calls."""
+
+    __slots__ = ()
+    noun = "call"
+
+    @classmethod
+    def compile(cls, operator: MaxCalls, names: ToolNames) -> Plan:
+        wanted = None if operator.tool is UNSET else calls_to(names, operator.tool)
+        return Plan(operator, cls, [Subscription("call", wanted, cls.call)])
+
+    def call(self, call: ToolCall) -> None:
+        self._add(call.position)
+
+
+class ErrorBudget(_Budget):
+    """Counts results that the recording marks as errors."""
+
+    __slots__ = ()
+    noun = "error"
+
+    @classmethod
+    def compile(cls, operator: MaxErrors, names: ToolNames) -> Plan:
+        wanted = None if operator.tool is UNSET else calls_to(names, operator.tool)
+        return Plan(operator, cls, [Subscription("result", wanted, cls.result)])
+
+    def result(self, result: ToolResult, call: ToolCall) -> None:  # noqa: ARG002 - handlers take both
+        if result.is_error is True:
+            self._add(result.position)
+
+
+class TurnBudget(_Budget):
+    """Counts the user's messages."""
+
+    __slots__ = ()
+    noun = "turn"
+
+    @classmethod
+    def compile(cls, operator: MaxTurns, names: ToolNames) -> Plan:  # noqa: ARG003 - no tool is concerned
+        return Plan(operator, cls, [Subscription("message", None, cls.message)])
+
+    def message(self, message: Message) -> None:
+        if message.role == "user":
+            self._add(message.position)

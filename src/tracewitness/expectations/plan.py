@@ -1,0 +1,122 @@
+"""How a check runs: compiled once to a `Plan`, watched by a `Monitor` that is made anew for each trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tracewitness.trace import EventIndex, short_tool_name
+from tracewitness.verdict import NearMiss, Status, Verdict
+
+if TYPE_CHECKING:
+    from tracewitness.expectations.operators import Operator
+
+__all__ = ["Handler", "Monitor", "Plan", "Subscription", "ToolNames"]
+
+EventKind = Literal["call", "result", "message"]
+#: ``handler(monitor, call)``, ``handler(monitor, result, call)`` or ``handler(monitor, message)``.
+Handler = Callable[..., None]
+
+
+class ToolNames:
+    """Which names mean one tool.
+
+    Names compare exactly. A full resource name also counts as its last part, and a suite's aliases make names one.
+
+    Arguments:
+        aliases: for a tool's name, its other names.
+    """
+
+    def __init__(self, aliases: dict[str, tuple[str, ...]]) -> None:
+        self._primary = {other: name for name, others in aliases.items() for other in others}
+
+    def primary(self, name: str) -> str:
+        """Return the name that stands for all names of a tool."""
+        return self._primary.get(name, name)
+
+    def counted_as(self, name: str) -> tuple[str, ...]:
+        """Return the names that a recorded call counts as: its own, and its last part where it has one."""
+        own, short = self.primary(name), short_tool_name(name)
+        if short is None:
+            return (own,)
+        counted = self.primary(short)
+        return (own,) if counted == own else (own, counted)
+
+
+class Subscription(NamedTuple):
+    """Which events go to a monitor.
+
+    Attributes:
+        kind: the kind of event.
+        wanted: whether a tool with these names (see `ToolNames.counted_as`) is of interest; None for all.
+        handler: the monitor's method, not bound.
+    """
+
+    kind: EventKind
+    wanted: Callable[[tuple[str, ...]], bool] | None
+    handler: Handler
+
+
+class Plan:
+    """A check, compiled: what stays the same for every trace.
+
+    Attributes:
+        operator: the check.
+        monitor: the class of its monitors.
+        subscriptions: which events go to them, in the order in which they are handed on.
+        parts: what the monitor compiled for itself, such as tests of arguments.
+    """
+
+    __slots__ = ("monitor", "operator", "parts", "subscriptions", "universal")
+
+    def __init__(
+        self, operator: Operator, monitor: type[Monitor], subscriptions: list[Subscription], parts: Any = None
+    ) -> None:
+        self.operator = operator
+        self.monitor = monitor
+        self.subscriptions = subscriptions
+        self.parts = parts
+        self.universal = operator.is_universal()
+
+    def start(self) -> Monitor:
+        """Make the monitor of one trace."""
+        return self.monitor(self)
+
+
+class Monitor:
+    """The running state of one check on one trace.
+
+    A subclass compiles a `Plan`, has a handler for each of its subscriptions, and can say its verdict at any time.
+    """
+
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @classmethod
+    def compile(cls, operator: Any, names: ToolNames) -> Plan:
+        """Prepare the check of ``operator``."""
+        raise NotImplementedError
+
+    def verdict(self, index: EventIndex) -> Verdict:
+        """Say what was found in the events so far."""
+        raise NotImplementedError
+
+    def _held(self, evidence: tuple[int, ...], *words: Any) -> Verdict:
+        return Verdict(self.plan.operator, "held", evidence, words)
+
+    def _broken(
+        self, evidence: tuple[int, ...], *words: Any, misses: Callable[[], NearMiss | None] | None = None
+    ) -> Verdict:
+        return Verdict(self.plan.operator, "broken", evidence, words, misses)
+
+    def _either(self, held: bool, evidence: tuple[int, ...], *words: Any) -> Verdict:
+        status: Status = "held" if held else "broken"
+        return Verdict(self.plan.operator, status, evidence, words)
+
+
+def calls_to(names: ToolNames, tool: str) -> Callable[[tuple[str, ...]], bool]:
+    """Make a test for calls that count as ``tool``."""
+    primary = names.primary(tool)
+    return lambda counted: primary in counted

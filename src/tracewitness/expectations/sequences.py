@@ -1,0 +1,258 @@
+"""Monitors of `Sequence`, one for each mode, and the pairing of calls with entries that they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracewitness.expectations import wording
+from tracewitness.expectations.evidence import Misses, arguments_test
+from tracewitness.expectations.operators import Sequence, Step, as_group
+from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames
+from tracewitness.matching import assign
+from tracewitness.trace import EventIndex, ToolCall
+from tracewitness.verdict import Verdict
+
+__all__ = ["sequence_plan"]
+
+
+class _Entry:
+    """One entry of a sequence, compiled."""
+
+    __slots__ = ("primary", "test", "tool")
+
+    def __init__(self, step: Step, names: ToolNames) -> None:
+        self.tool = step.tool
+        self.primary = names.primary(step.tool)
+        self.test = arguments_test(step.args)
+
+    def accepts(self, call: ToolCall, counted: tuple[str, ...]) -> bool:
+        return self.primary in counted and (self.test is None or self.test.holds(call))
+
+
+class _Pairing:
+    """Pairs calls with entries one to one as the calls come: each new call is let in where a rearrangement allows it.
+
+    An augmenting path from the new call, by breadth first; it is tried once for each call, which is enough, since a
+    call that can't be let in now can't be let in later either.
+    """
+
+    __slots__ = ("_accepted", "calls", "entries", "taken")
+
+    def __init__(self, entries: list[_Entry]) -> None:
+        self.entries = entries
+        self.taken: dict[int, int] = {}  # entry -> index in `calls`
+        self.calls: list[ToolCall] = []
+        self._accepted: list[list[int]] = []
+
+    @property
+    def complete(self) -> bool:
+        return len(self.taken) == len(self.entries)
+
+    def missing(self) -> _Entry:
+        """Return the first entry without a call."""
+        return next(entry for at, entry in enumerate(self.entries) if at not in self.taken)
+
+    def positions(self) -> tuple[int, ...]:
+        return tuple(sorted(self.calls[at].position for at in self.taken.values()))
+
+    def offer(self, call: ToolCall, counted: tuple[str, ...]) -> bool:
+        """Pair a call with an entry if that is possible, and say whether it was."""
+        accepted = [at for at, entry in enumerate(self.entries) if entry.accepts(call, counted)]
+        if not accepted:
+            return False
+        self.calls.append(call)
+        self._accepted.append(accepted)
+        came_from = {at: len(self.calls) - 1 for at in accepted}
+        queue = list(accepted)
+        for entry in queue:
+            owner = self.taken.get(entry)
+            if owner is None:
+                self._shift(entry, came_from)
+                return True
+            for other in self._accepted[owner]:
+                if other not in came_from:
+                    came_from[other] = owner
+                    queue.append(other)
+        self.calls.pop()
+        self._accepted.pop()
+        return False
+
+    def _shift(self, entry: int, came_from: dict[int, int]) -> None:
+        """Give ``entry`` to the call from which it was reached, and what that call gives up to the one before it."""
+        own = {call: at for at, call in self.taken.items()}
+        at: int | None = entry
+        while at is not None:
+            call = came_from[at]
+            self.taken[at] = call
+            at = own.get(call)
+
+
+class _SequenceWatch(Monitor):
+    """What the four modes share: the entries' near misses."""
+
+    __slots__ = ("misses",)
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.misses: list[ToolCall] = []
+
+    def _keep_miss(self, call: ToolCall) -> None:
+        if len(self.misses) < 64:
+            self.misses.append(call)
+
+    def _missing(self, entry: _Entry, evidence: tuple[int, ...], after: int | None) -> Verdict:
+        """Say that an entry has no call, with the call to that tool whose arguments came nearest."""
+        _, names = self.plan.parts
+        misses = Misses()
+        test = entry.test
+        if test is not None:
+            for call in self.misses:
+                if entry.primary in names.counted_as(call.name) and not test.holds(call):
+                    misses.add(call.position, call.name, lambda call=call: test.differences(call))  # type: ignore[misc]
+        words = (wording.sequence_missing, entry.tool, self.plan.operator.mode, after)
+        return self._broken(evidence, *words, misses=misses.nearest)
+
+    def _all_there(self, evidence: tuple[int, ...]) -> Verdict:
+        operator = self.plan.operator
+        return self._held(evidence, wording.sequence_held, operator.mode, len(operator.steps))
+
+
+class _InOrderWatch(_SequenceWatch):
+    """Takes the entries as a subsequence. The earliest call that completes a group is the best: what is left is most."""
+
+    __slots__ = ("positions", "stage", "stages")
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.stage = 0
+        self.positions: tuple[int, ...] = ()
+        self.stages = [_Pairing(group) for group in plan.parts[0]]
+
+    def call(self, call: ToolCall) -> None:
+        if self.stage == len(self.stages):
+            return
+        pairing = self.stages[self.stage]
+        if not pairing.offer(call, self.plan.parts[1].counted_as(call.name)):
+            self._keep_miss(call)
+        elif pairing.complete:
+            self.positions += pairing.positions()
+            self.stage += 1
+
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+        if self.stage == len(self.stages):
+            return self._all_there(self.positions)
+        after = self.positions[-1] if self.positions else None
+        return self._missing(self.stages[self.stage].missing(), self.positions, after)
+
+
+class _AnyOrderWatch(_SequenceWatch):
+    """Gives each entry a call of its own, in any order."""
+
+    __slots__ = ("pairing",)
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.pairing = _Pairing([entry for group in plan.parts[0] for entry in group])
+
+    def call(self, call: ToolCall) -> None:
+        if not self.pairing.complete and not self.pairing.offer(call, self.plan.parts[1].counted_as(call.name)):
+            self._keep_miss(call)
+
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+        if self.pairing.complete:
+            return self._all_there(self.pairing.positions())
+        return self._missing(self.pairing.missing(), self.pairing.positions(), None)
+
+
+class _SubsetWatch(_SequenceWatch):
+    """Gives each call made an entry of its own; entries may stay unused."""
+
+    __slots__ = ("calls", "pairing", "surplus")
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.calls = 0
+        self.pairing = _Pairing([entry for group in plan.parts[0] for entry in group])
+        self.surplus: ToolCall | None = None
+
+    def call(self, call: ToolCall) -> None:
+        self.calls += 1
+        if self.surplus is None and not self.pairing.offer(call, self.plan.parts[1].counted_as(call.name)):
+            self.surplus = call
+
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+        if self.surplus is not None:
+            name, position = self.surplus.name, self.surplus.position
+            return self._broken((position,), wording.sequence_surplus, name, position, "subset")
+        if not self.calls:
+            return self._held((), wording.no_calls)
+        return self._all_there(self.pairing.positions())
+
+
+class _ExactWatch(_SequenceWatch):
+    """Takes the calls group by group, with nothing between, before or after them."""
+
+    __slots__ = ("calls",)
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.calls: list[ToolCall] = []
+
+    def call(self, call: ToolCall) -> None:
+        if len(self.calls) <= len(self.plan.operator.steps):  # one more proves that there are too many
+            self.calls.append(call)
+
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+        groups, _ = self.plan.parts
+        at = 0
+        for group in groups:
+            found = self.calls[at : at + len(group)]
+            broken = self._mismatch(group, found)
+            if broken is not None:
+                return broken
+            at += len(group)
+        if len(self.calls) > at:
+            surplus = self.calls[at]
+            return self._broken(
+                (surplus.position,), wording.sequence_surplus, surplus.name, surplus.position, "exact"
+            )
+        return self._all_there(tuple(call.position for call in self.calls))
+
+    def _mismatch(self, group: list[_Entry], found: list[ToolCall]) -> Verdict | None:
+        """Return the verdict where the calls that stand in a group's place are not the group's."""
+        names = self.plan.parts[1]
+        counted = [names.counted_as(call.name) for call in found]
+        compatible = [
+            [at for at, call in enumerate(found) if entry.accepts(call, counted[at])] for entry in group
+        ]
+        paired = assign(compatible, len(found))
+        unpaired = next((entry for entry, at in zip(group, paired, strict=True) if at is None), None)
+        if unpaired is None:
+            return None
+        spare = next((call for at, call in enumerate(found) if at not in paired), None)
+        if spare is None:
+            after = self.calls[-1].position if self.calls else None
+            return self._missing(unpaired, tuple(call.position for call in self.calls), after)
+        self.misses = [spare]
+        if unpaired.primary in names.counted_as(spare.name):
+            return self._missing(unpaired, (spare.position,), None)
+        return self._broken(
+            (spare.position,), wording.sequence_other, unpaired.tool, spare.name, spare.position
+        )
+
+
+_MODES: dict[str, Any] = {
+    "exact": _ExactWatch,
+    "in_order": _InOrderWatch,
+    "any_order": _AnyOrderWatch,
+    "subset": _SubsetWatch,
+}
+
+
+def sequence_plan(operator: Sequence, names: ToolNames) -> Plan:
+    """Compile a sequence: the mode picks the monitor; modes that allow other calls see only the listed tools."""
+    watch = _MODES[operator.mode]
+    groups = [[_Entry(step, names) for step in as_group(entry)] for entry in operator.calls]
+    listed = {entry.primary for group in groups for entry in group}
+    wanted = None if operator.is_universal() else lambda counted: not listed.isdisjoint(counted)
+    return Plan(operator, watch, [Subscription("call", wanted, watch.call)], (groups, names))

@@ -1,0 +1,270 @@
+"""The words of every justification. What a person reads is made here, from positions and names, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tracewitness.display import nearest_name, plural, printable, show
+from tracewitness.trace import EventIndex, Problem
+
+_NAMES = 5
+
+
+def events(positions: Iterable[int]) -> str:
+    """Name events by their positions: ``event 3``, ``events 3, 7``."""
+    all_positions = list(positions)
+    listed = ", ".join(str(position) for position in all_positions[:_NAMES])
+    more = f" and {len(all_positions) - _NAMES} more" if len(all_positions) > _NAMES else ""
+    return f"event{'' if len(all_positions) == 1 else 's'} {listed}{more}"
+
+
+def names(tools: Iterable[str]) -> str:
+    """List tools' names, each once, not too many."""
+    distinct = list(dict.fromkeys(tools))
+    listed = ", ".join(printable(tool, 60) for tool in distinct[:_NAMES])
+    return f"{listed} and {len(distinct) - _NAMES} more" if len(distinct) > _NAMES else listed
+
+
+def tool(name: str) -> str:
+    """Write a tool's name."""
+    return printable(name, 60)
+
+
+def times(count: int) -> str:
+    """Write how often: ``once``, ``3 times``."""
+    return "once" if count == 1 else f"{count} times"
+
+
+def _instead(wanted: str, index: EventIndex) -> str:
+    """Say what was called in place of a tool, and which of it was probably meant."""
+    called = [call.name for call in index.calls]
+    if not called:
+        return "no tool was called at all"
+    near = near_tool(wanted, called)
+    meant = f"; {tool(near)} was called: if it is the same tool, give it as an alias" if near else ""
+    return f"called were {names(called)}{meant}"
+
+
+def near_tool(wanted: str, called: Iterable[str]) -> str | None:
+    """Return the called tool whose name differs only by a prefix, a case or a slip, or None."""
+    distinct = list(dict.fromkeys(called))
+    for name in distinct:
+        last = name.replace("__", "/").replace(".", "/").replace(":", "/").rpartition("/")[2]
+        if name != wanted and wanted.lower() in (last.lower(), name.lower()):
+            return name
+    return nearest_name(wanted, [name for name in distinct if name != wanted], score=80)
+
+
+def called(wanted: str, positions: list[int], count: int) -> str:
+    return f"{tool(wanted)} was called {times(count)} ({events(positions)})"
+
+
+def matching_calls(wanted: str, positions: list[int], count: int, with_args: bool) -> str:
+    matching = "a matching call" if count == 1 else f"{count} matching calls"
+    return f"{matching if with_args else plural(count, 'call')} to {tool(wanted)} ({events(positions)})"
+
+
+def never_called(wanted: str, index: EventIndex) -> str:
+    return f"{tool(wanted)} was never called; {_instead(wanted, index)}"
+
+
+def too_few(wanted: str, found: int, least: int, seen: int, with_args: bool) -> str:
+    if not with_args:
+        return f"{tool(wanted)} was called {times(found)}, expected at least {least}"
+    return (
+        f"{tool(wanted)} was called {times(seen)}, {found or 'none'} with matching arguments, expected at least {least}"
+    )
+
+
+def too_many(wanted: str, most: int, positions: list[int], with_args: bool) -> str:
+    what = "matching calls" if with_args else "calls"
+    return f"more than {most} {what} to {tool(wanted)} ({events(positions)}), expected at most {most}"
+
+
+def not_ruled_out(wanted: str, position: int) -> str:
+    return f"the arguments of {tool(wanted)} at event {position} could not be read: a match can't be ruled out"
+
+
+def not_called(wanted: str) -> str:
+    return f"no call was made to {tool(wanted)}"
+
+
+def not_called_so(wanted: str) -> str:
+    return f"no call to {tool(wanted)} matches"
+
+
+def forbidden(wanted: str, positions: list[int]) -> str:
+    return f"{tool(wanted)} was called ({events(positions)}), and must not be"
+
+
+def before_marker(wanted: str, marker: str, positions: list[int], marker_position: int | None) -> str:
+    when = "which never happened" if marker_position is None else f"which came at event {marker_position}"
+    return f"{tool(wanted)} was called ({events(positions)}) before {tool(marker)}, {when}"
+
+
+def after_marker(wanted: str, marker: str, position: int) -> str:
+    return f"no call to {tool(wanted)} before {tool(marker)} (event {position})"
+
+
+def outputs(wanted: str, positions: list[int]) -> str:
+    return f"{plural(len(positions), 'matching result')} of {tool(wanted)} ({events(positions)})"
+
+
+def too_few_outputs(wanted: str, found: int, least: int, seen: int) -> str:
+    return f"{plural(seen, 'result')} of {tool(wanted)}, {found or 'none'} matching, expected at least {least}"
+
+
+def no_output(wanted: str, unanswered: int, index: EventIndex) -> str:
+    if unanswered:
+        return f"{tool(wanted)} was called {times(unanswered)}, and nothing came back"
+    return never_called(wanted, index)
+
+
+def no_calls() -> str:
+    return "no call was made"
+
+
+def last_is(name: str, position: int) -> str:
+    return f"the last call is {tool(name)} (event {position})"
+
+
+def last_is_not(wanted: str, name: str, position: int) -> str:
+    return f"the last call is {tool(name)} (event {position}), expected {tool(wanted)}"
+
+
+def last_differs(name: str, position: int) -> str:
+    return f"the last call is {tool(name)} (event {position}), with other arguments"
+
+
+def every_call_matches(wanted: str, count: int) -> str:
+    return f"{'the one call' if count == 1 else f'all {count} calls'} to {tool(wanted)} matches" if count == 1 else (
+        f"all {count} calls to {tool(wanted)} match"
+    )
+
+
+def call_differs(wanted: str, positions: list[int]) -> str:
+    return f"{'a call' if len(positions) == 1 else 'calls'} to {tool(wanted)} ({events(positions)}) with other arguments"
+
+
+def followed(wanted: str, following: str, position: int) -> str:
+    return f"every call to {tool(wanted)} is followed by {tool(following)} (event {position})"
+
+
+def not_followed(wanted: str, following: str, position: int) -> str:
+    return f"nothing that matches {tool(following)} comes after the call to {tool(wanted)} at event {position}"
+
+
+def terminal(wanted: str, position: int) -> str:
+    return f"{tool(wanted)} was called once, and no call comes after it (event {position})"
+
+
+def called_again(wanted: str, first: int, second: int) -> str:
+    return f"{tool(wanted)} was called at event {first} and again at event {second}, expected at most once"
+
+
+def call_after(wanted: str, position: int, later: str, later_position: int) -> str:
+    return f"{tool(later)} was called at event {later_position}, after {tool(wanted)} at event {position}"
+
+
+def only_these(count: int) -> str:
+    return f"{plural(count, 'call')}, all to listed tools"
+
+
+def other_tools(others: list[str], positions: list[int]) -> str:
+    return f"{names(others)} {'was' if len(others) == 1 else 'were'} called ({events(positions)}), and not listed"
+
+
+def no_duplicates(count: int) -> str:
+    return f"{plural(count, 'call')}, no two alike"
+
+
+def duplicates(name: str, first: int, second: int) -> str:
+    return f"{tool(name)} was called with the same arguments at event {first} and event {second}"
+
+
+def maybe_duplicates(name: str, position: int) -> str:
+    return (
+        f"the arguments of {tool(name)} at event {position} could not be read: "
+        "that the call repeats another can't be ruled out"
+    )
+
+
+def within(count: int, most: int, noun: str) -> str:
+    return f"{plural(count, noun)}, at most {most} allowed"
+
+
+def over(count: int, most: int, noun: str, positions: list[int]) -> str:
+    return f"{plural(count, noun)}, at most {most} allowed; the first too many is event {positions[-1]}"
+
+
+def sequence_held(mode: str, count: int) -> str:
+    return f"the calls are as listed ({mode}, {plural(count, 'entry').replace('entrys', 'entries')})"
+
+
+def sequence_missing(wanted: str, mode: str, after: int | None) -> str:
+    where = "" if after is None else f" after event {after}"
+    return f"no call for {tool(wanted)}{where} ({mode})"
+
+
+def sequence_surplus(name: str, position: int, mode: str) -> str:
+    return f"{tool(name)} at event {position} has no entry of its own ({mode})"
+
+
+def sequence_other(wanted: str, name: str, position: int) -> str:
+    return f"expected {tool(wanted)}, got {tool(name)} at event {position}"
+
+
+def grounded(wanted: str, count: int) -> str:
+    return f"every listed argument of {plural(count, 'call')} to {tool(wanted)} was seen before"
+
+
+def not_grounded(wanted: str, position: int, argument: str, value: object) -> str:
+    return (
+        f"{tool(wanted)} at event {position}: {printable(argument, 60)} = {show(value)} appears in none of its sources before"
+    )
+
+
+def argument_missing(wanted: str, position: int, argument: str) -> str:
+    return f"{tool(wanted)} at event {position} has no argument {printable(argument, 60)}"
+
+
+def claim_backed(wanted: str, position: int, backing: int) -> str:
+    return f"what the agent says at event {position} is backed by {tool(wanted)} (event {backing})"
+
+
+def claim_never_made() -> str:
+    return "the agent never says it"
+
+
+def claim_unbacked(wanted: str, position: int, said: str) -> str:
+    return f"the agent says {show(said, 60)} at event {position}, and no matching call to {tool(wanted)} came before"
+
+
+def parsed(count: int) -> str:
+    return f"{plural(count, 'event')}, nothing unreadable"
+
+
+def has_problems(problems: tuple[Problem, ...]) -> str:
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{problems[0]}{more}"
+
+
+def no_evidence(reason: str) -> str:
+    return f"no evidence: {reason}"
+
+
+def may_hide_a_call(problem: Problem) -> str:
+    return f"can't be ruled out: what could not be read may hide a call ({problem})"
+
+
+def ambiguous(short: str, full_names: list[str]) -> str:
+    return f"{tool(short)} is ambiguous: {' and '.join(tool(name) for name in full_names[:_NAMES])} share that name"
+
+
+def check_failed(error: BaseException) -> str:
+    return f"the check could not be evaluated: {type(error).__name__}: {printable(str(error))}"
+
+
+def from_text_alone(words: tuple[object, ...]) -> str:
+    make, *arguments = words
+    return f"{make(*arguments)} (read from text alone)"  # type: ignore[operator]

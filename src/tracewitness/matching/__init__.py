@@ -1,0 +1,72 @@
+"""Does a value match what was expected, and if not, where and why?"""
+
+from __future__ import annotations
+
+from .assignment import assign
+from .base import AllOf, AnyOf, Matcher, Not, OneOf
+from .compiled import Compiled, compile_expected, differences, matches
+from .differences import Difference
+from .jsontext import json_value
+from .keys import strict_key
+from .notation import parse, to_file_notation
+from .numeric import json_number
+from .scalars import (
+    ABSENT,
+    ANY,
+    Approx,
+    GreaterOrEqual,
+    GreaterThan,
+    IsDate,
+    IsDateTime,
+    IsType,
+    Length,
+    LessOrEqual,
+    LessThan,
+    Regex,
+    Satisfies,
+    Search,
+)
+from .schema import JSONSchema
+from .structures import Contains, Each, Eq, Exactly, Partial, Unordered
+from .values import MISSING
+
+__all__ = [
+    "ABSENT",
+    "ANY",
+    "MISSING",
+    "AllOf",
+    "AnyOf",
+    "Approx",
+    "Compiled",
+    "Contains",
+    "Difference",
+    "Each",
+    "Eq",
+    "Exactly",
+    "GreaterOrEqual",
+    "GreaterThan",
+    "IsDate",
+    "IsDateTime",
+    "IsType",
+    "JSONSchema",
+    "Length",
+    "LessOrEqual",
+    "LessThan",
+    "Matcher",
+    "Not",
+    "OneOf",
+    "Partial",
+    "Regex",
+    "Satisfies",
+    "Search",
+    "Unordered",
+    "assign",
+    "compile_expected",
+    "differences",
+    "json_number",
+    "json_value",
+    "matches",
+    "parse",
+    "strict_key",
+    "to_file_notation",
+]

@@ -1,0 +1,129 @@
+"""The front of matching: compile an expectation once, then ask about many values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tracewitness.display import nearest_name, show
+from tracewitness.errors import ExpectationError, PathPart
+
+from .differences import Difference
+from .jsontext import LEVELS
+from .nodes import LENIENT, STRICT, SUBSET, TOO_DEEP, Node
+from .notation import parse
+from .policies import build
+from .structures import Partial
+from .values import UndecidedError
+
+POLICIES: Final = {rules.name: rules for rules in (STRICT, LENIENT, SUBSET)}
+"""The policies by name."""
+
+_BEYOND = "the value nests too deeply to be compared"
+
+
+class Compiled:
+    """A compiled expectation; made by `compile_expected`.
+
+    Arguments:
+        expected: the expectation, its file notation parsed.
+        policy: the name of the policy in force.
+        node: what it is compiled to.
+    """
+
+    __slots__ = ("_node", "expected", "matches", "policy")
+
+    matches: Callable[[object], bool]
+    """Takes a value; tells whether it matches. Nothing is raised."""
+
+    def __init__(self, expected: object, policy: str, node: Node) -> None:
+        self.expected = expected
+        self.policy = policy
+        self._node = node
+        self.matches = _matching(node)
+
+    def differences(self, actual: object, path: tuple[PathPart, ...] = ()) -> list[Difference]:
+        """Return where and why a value does not match; the list is empty exactly where `matches` is true.
+
+        Arguments:
+            path: where the value stands, for the differences' paths.
+        """
+        if self.matches(actual):
+            return []
+        try:
+            found = self._node.explain(actual, path, LEVELS)
+        except RecursionError:
+            found = []
+        return found or [Difference(path, self.expected, actual, _BEYOND)]
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether every mapping matches, since no key is demanded."""
+        demanded = self.expected.part if isinstance(self.expected, Partial) else self.expected
+        is_open = isinstance(self.expected, Partial) or POLICIES[self.policy].open_keys
+        return is_open and demanded == {}
+
+    def __repr__(self) -> str:
+        return f"compile_expected({self.expected!r}, {self.policy!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return compile_expected, (self.expected, self.policy)
+
+
+def _matching(node: Node) -> Callable[[object], bool]:
+    test = node.test
+
+    def matches(actual: object) -> bool:
+        try:
+            return test(actual, LEVELS)
+        except (UndecidedError, RecursionError):
+            return False
+
+    return matches
+
+
+def compile_expected(expected: object, policy: str = "subset") -> Compiled:
+    """Compile an expectation, so that many values can be matched against it quickly.
+
+    Arguments:
+        expected: plain data, matchers, and matchers in file notation, at any depth.
+        policy: ``strict``, ``lenient`` or ``subset``.
+
+    Errors:
+        ExpectationError: the policy or a matcher in it is unknown or malformed, or it nests too deeply.
+
+    >>> compile_expected({"quantity": GreaterThan(0)}).matches({"quantity": 2, "gift": True})
+    True
+    """
+    rules = POLICIES.get(policy) if isinstance(policy, str) else None
+    if rules is None:
+        raise ExpectationError(_unknown_policy(policy))
+    try:
+        parsed = parse(expected)
+        return Compiled(parsed, rules.name, build(parsed, rules))
+    except RecursionError as error:
+        raise ExpectationError(TOO_DEEP) from error
+
+
+def _unknown_policy(policy: object) -> str:
+    near = nearest_name(policy, POLICIES) if isinstance(policy, str) else None
+    hint = f"; did you mean {near!r}?" if near else ""
+    return f"unknown policy {show(policy)}{hint} The policies are strict, lenient and subset"
+
+
+def matches(expected: object, actual: object, policy: str = "subset") -> bool:
+    """Tell whether a value matches an expectation.
+
+    >>> matches({"quantity": 2}, {"quantity": "2", "gift": True})
+    True
+    """
+    return compile_expected(expected, policy).matches(actual)
+
+
+def differences(expected: object, actual: object, policy: str = "subset") -> list[Difference]:
+    """Return where and why a value does not match an expectation; an empty list where it does.
+
+    >>> print(*differences({"city": "NYC"}, {"city": "LAX"}))
+    city: expected 'NYC', got 'LAX'
+    """
+    return compile_expected(expected, policy).differences(actual)

@@ -1,0 +1,266 @@
+"""Mappings and lists: compiled from their compiled parts.
+
+`build_mapping`'s tests are the hot path of every check; they are flat on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tracewitness.display import nearest_name, plural, show
+
+from .differences import Difference, Path, why_different
+from .jsontext import unfold
+from .keys import strict_key
+from .nodes import Node, Test
+from .values import MISSING, UndecidedError, as_list, as_mapping
+
+Content = dict[Any, object]
+# Opens a value: its content or None, and how many JSON texts may still be opened below.
+OpenMapping = Callable[[object, int], tuple[Content | None, int]]
+OpenList = Callable[[object, int], tuple[Sequence[object] | None, int]]
+# Key, quick type, quick value, test, and whether the key may be absent.
+Entry = tuple[Hashable, type | None, object, Test, bool]
+
+
+class TypedKey(NamedTuple):
+    """A key that is told apart from keys that a dict takes for the same: 1, 1.0 and True."""
+
+    strict: Hashable
+    key: Hashable
+
+
+def open_mapping(actual: object, levels: int) -> tuple[Content | None, int]:
+    """Return a mapping's content."""
+    return as_mapping(actual), levels
+
+
+def open_mapping_or_text(actual: object, levels: int) -> tuple[Content | None, int]:
+    """Return a mapping's content, also that of one written as JSON in a text."""
+    if isinstance(actual, str):
+        actual, levels = unfold(actual, levels)
+    return as_mapping(actual), levels
+
+
+def open_list(actual: object, levels: int) -> tuple[Sequence[object] | None, int]:
+    """Return a list's items."""
+    return as_list(actual), levels
+
+
+def open_list_or_text(actual: object, levels: int) -> tuple[Sequence[object] | None, int]:
+    """Return a list's items, also those of one written as JSON in a text."""
+    if isinstance(actual, str):
+        actual, levels = unfold(actual, levels)
+    return as_list(actual), levels
+
+
+def build_mapping(expected: object, parts: Mapping[Any, Node], *, coerces: bool, open_keys: bool) -> Node:
+    """Compile a mapping.
+
+    Arguments:
+        expected: what a report shows as expected.
+        parts: the compiled value of each expected key.
+        coerces: a mapping written as JSON in a text counts.
+        open_keys: more keys are fine.
+    """
+    opened: OpenMapping = open_mapping_or_text if coerces else open_mapping
+    plain_type: type | None = dict
+    if not all(type(key) is str for key in parts):
+        opened, plain_type = _opening_by_typed_key(opened), None
+        parts = {_typed(key): node for key, node in parts.items()}
+    entries = tuple(_entry(key, node) for key, node in parts.items())
+    test = _test_of_mapping(entries, opened, plain_type, open_keys=open_keys)
+
+    def explain(actual: object, path: Path, levels: int) -> list[Difference]:
+        try:
+            content, levels = opened(actual, levels)
+        except UndecidedError as undecided:
+            return [Difference(path, expected, actual, undecided.reason)]
+        if content is None:
+            return [Difference(path, expected, actual, why_not_opened(actual, expected))]
+        found = list(_explained_entries(parts, content, path, levels))
+        return found if open_keys else found + _unexpected(parts, content, path)
+
+    return Node(expected, test, explain)
+
+
+def _entry(key: Hashable, node: Node) -> Entry:
+    quick_type, quick_value = node.quick or (None, None)
+    return key, quick_type, quick_value, node.test, node.absent is True
+
+
+def _test_of_mapping(
+    entries: tuple[Entry, ...], opened: OpenMapping, plain_type: type | None, *, open_keys: bool
+) -> Test:
+    if not open_keys:
+        return _test_same_keys(entries, opened, plain_type)
+    if len(entries) == 1:
+        return _test_one_key(entries[0], opened, plain_type)
+    return _test_some_keys(entries, opened, plain_type)
+
+
+def _test_one_key(entry: Entry, opened: OpenMapping, plain_type: type | None) -> Test:
+    key, quick_type, quick_value, part_test, may_be_absent = entry
+
+    def test(actual: Any, levels: int) -> bool:
+        if actual.__class__ is not plain_type:
+            actual, levels = opened(actual, levels)
+            if actual is None:
+                return False
+        found = actual.get(key, MISSING)
+        if found.__class__ is quick_type:
+            return bool(found == quick_value)
+        if found is MISSING:
+            return may_be_absent
+        return part_test(found, levels)
+
+    return test
+
+
+def _test_some_keys(entries: tuple[Entry, ...], opened: OpenMapping, plain_type: type | None) -> Test:
+    def test(actual: Any, levels: int) -> bool:
+        if actual.__class__ is not plain_type:
+            actual, levels = opened(actual, levels)
+            if actual is None:
+                return False
+        for key, quick_type, quick_value, part_test, may_be_absent in entries:
+            found = actual.get(key, MISSING)
+            if found.__class__ is quick_type:
+                if found != quick_value:
+                    return False
+            elif found is MISSING:
+                if not may_be_absent:
+                    return False
+            elif not part_test(found, levels):
+                return False
+        return True
+
+    return test
+
+
+def _test_same_keys(entries: tuple[Entry, ...], opened: OpenMapping, plain_type: type | None) -> Test:
+    def test(actual: Any, levels: int) -> bool:
+        if actual.__class__ is not plain_type:
+            actual, levels = opened(actual, levels)
+            if actual is None:
+                return False
+        surplus = len(actual)
+        for key, quick_type, quick_value, part_test, may_be_absent in entries:
+            found = actual.get(key, MISSING)
+            if found.__class__ is quick_type:
+                if found != quick_value:
+                    return False
+                surplus -= 1
+            elif found is MISSING:
+                if not may_be_absent:
+                    return False
+            elif not part_test(found, levels):
+                return False
+            else:
+                surplus -= 1
+        return surplus == 0
+
+    return test
+
+
+def _typed(key: Hashable) -> Hashable:
+    return key if isinstance(key, str) else TypedKey(strict_key(key), key)
+
+
+def _opening_by_typed_key(opened: OpenMapping) -> OpenMapping:
+    def open_by_typed_key(actual: object, levels: int) -> tuple[Content | None, int]:
+        content, levels = opened(actual, levels)
+        if content is None:
+            return None, levels
+        return {_typed(key): value for key, value in content.items()}, levels
+
+    return open_by_typed_key
+
+
+def why_not_opened(actual: object, expected: object) -> str:
+    """Say why a value is not the mapping or list that was expected."""
+    if isinstance(actual, str) and actual.lstrip().startswith(("{", "[")):
+        return "a text, which is not looked into or holds nothing of the kind"
+    return why_different(expected, actual)
+
+
+def part_of_path(key: object) -> str | int:
+    """Return a key as a path can hold it."""
+    if isinstance(key, TypedKey):
+        key = key.key
+    return key if isinstance(key, str) or type(key) is int else show(key)
+
+
+def _explained_entries(
+    parts: Mapping[Any, Node], content: Content, path: Path, levels: int
+) -> Iterable[Difference]:
+    for key, node in parts.items():
+        below = (*path, part_of_path(key))
+        found = content.get(key, MISSING)
+        if found is not MISSING:
+            yield from node.explain(found, below, levels)
+        elif node.absent is not True:
+            yield Difference(below, node.expected, MISSING, _hint(key, content, parts, "there is"))
+
+
+def _unexpected(parts: Mapping[Any, Node], content: Content, path: Path) -> list[Difference]:
+    return [
+        Difference((*path, part_of_path(key)), MISSING, value, _hint(key, parts, content, "expected"))
+        for key, value in content.items()
+        if key not in parts
+    ]
+
+
+def _hint(key: object, names: Iterable[object], taken: Iterable[object], words: str) -> str:
+    """Name the key that was probably meant, among ``names`` without the ones that are ``taken``."""
+    if not isinstance(key, str):
+        return ""
+    excluded = set(taken)
+    near = nearest_name(key, [name for name in names if isinstance(name, str) and name not in excluded])
+    return f"{words} the key {show(near)}" if near else ""
+
+
+def build_list(expected: Sequence[object], parts: list[Node], *, coerces: bool, exact: bool) -> Node:
+    """Compile a list whose items are compared in order.
+
+    Arguments:
+        expected: what a report shows as expected.
+        parts: the compiled items.
+        coerces: a list written as JSON in a text counts.
+        exact: a list is not a tuple.
+    """
+    opened: OpenList = open_list_or_text if coerces else open_list
+    expected_type, tests = type(expected), tuple(part.test for part in parts)
+
+    def test(actual: object, levels: int) -> bool:
+        if exact and type(actual) is not expected_type:
+            return False
+        items, levels = opened(actual, levels)
+        if items is None or len(items) != len(tests):
+            return False
+        for part_test, item in zip(tests, items, strict=True):  # noqa: SIM110  twice as fast as all()
+            if not part_test(item, levels):
+                return False
+        return True
+
+    def explain(actual: object, path: Path, levels: int) -> list[Difference]:
+        try:
+            items, levels = opened(actual, levels)
+        except UndecidedError as undecided:
+            return [Difference(path, expected, actual, undecided.reason)]
+        if items is None or (exact and type(actual) is not expected_type):
+            return [Difference(path, expected, actual, why_not_opened(actual, expected))]
+        if len(items) != len(parts):
+            return [Difference(path, expected, actual, _why_length(len(parts), len(items)))]
+        return [
+            difference
+            for index, (part, item) in enumerate(zip(parts, items, strict=True))
+            for difference in part.explain(item, (*path, index), levels)
+        ]
+
+    return Node(expected, test, explain)
+
+
+def _why_length(expected: int, actual: int) -> str:
+    return f"expected {plural(expected, 'item')}, got {actual}"

@@ -1,0 +1,112 @@
+"""Keys by which equal values are found without comparing each with each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from types import NoneType
+from typing import Any
+
+from .numeric import is_nan
+from .values import MISSING, UndecidedError, as_mapping, equals, kind_of
+
+_FLAT_KEYS = (str, int, bool, NoneType)
+
+
+def strict_key(value: object) -> Hashable:
+    """Return a key that two plain values share exactly when they match under ``strict``.
+
+    The key is flat, so that neither hashing nor comparing recurses at any depth. A value that contains itself
+    gets a key by its shape. Other objects count by type and their own ``__eq__``; those that can't be hashed
+    share a bucket by type, and are then compared.
+
+    >>> strict_key({"a": 1, "b": 2}) == strict_key({"b": 2, "a": 1})
+    True
+    >>> strict_key(1) == strict_key(True)
+    False
+    """
+    if type(value) is str:
+        return value
+    return tuple(_tokens(value))
+
+
+class _ByEquality:
+    """Stands for an object that can't be hashed."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return hash(type(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return isinstance(other, _ByEquality) and equals(self.value, other.value)
+        except UndecidedError:
+            return False
+
+
+def _tokens(value: object) -> Iterator[Hashable]:
+    """Write a value down as a flat row in which the first token of each part says what follows."""
+    layers: list[Iterator[object]] = [iter((value,))]
+    parents: dict[int, int] = {0: 0}  # the containers being written and their depths, to notice a cycle
+    while layers:
+        item = next(layers[-1], MISSING)
+        if item is MISSING:
+            layers.pop()
+            parents.popitem()
+        elif id(item) in parents:
+            yield from (Mapping, parents[id(item)])
+        elif (children := _children(item)) is None:
+            yield from _leaf(item)
+        else:
+            yield from (_head(item), len(children))
+            layers.append(iter(children))
+            parents[id(item)] = len(parents)
+
+
+def _head(container: object) -> type:
+    """Return what marks a container: mappings of all types are alike, lists and tuples are not."""
+    return dict if isinstance(container, Mapping) else type(container)
+
+
+def _children(item: Any) -> list[object] | None:
+    """Return the keys and values, or the items, of a container; None for everything else."""
+    kind = kind_of(item)
+    if kind == "list":
+        return list(item)
+    if kind != "mapping":
+        return None
+    mapping = as_mapping(item) or {}
+    if not all(type(key) in _FLAT_KEYS for key in mapping):
+        return [frozenset((strict_key(key), strict_key(value)) for key, value in mapping.items())]
+    ordered = sorted(mapping, key=lambda key: (type(key).__name__, key is not None and key))
+    return [part for key in ordered for part in (key, mapping[key])]
+
+
+def _leaf(item: object) -> tuple[Any, ...]:
+    if isinstance(item, str):
+        return (str.__str__(item),)
+    kind = kind_of(item)
+    if kind == "number":
+        return _number(item)
+    if kind in ("bool", "null"):
+        return type(item), bool(item)
+    if isinstance(item, set | frozenset):
+        return object, type(item), frozenset(map(strict_key, item))
+    return object, type(item), _hashable(item)
+
+
+def _number(number: Any) -> tuple[Any, ...]:
+    if type(number) is int:
+        return (number,)
+    return type(number), "nan" if is_nan(number) else number
+
+
+def _hashable(item: object) -> Hashable:
+    try:
+        hash(item)
+    except Exception:  # noqa: BLE001  a foreign __hash__ may raise anything
+        return _ByEquality(item)
+    return item

@@ -1,0 +1,711 @@
+"""What an agent did: a `Trace` of messages, tool calls, results, transfers and the session's end.
+
+A trace is read once and never changes. It is kept as it was written down (a list of `Record`), since that is what a
+decoder makes for nothing; the typed events and the pairing of results with calls are made from it in one pass, when
+somebody first asks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import force_setattr
+
+from tracewitness.display import nearest_name, printable, show
+from tracewitness.errors import ReadError
+
+__all__ = [
+    "UNANSWERED",
+    "End",
+    "Event",
+    "EventIndex",
+    "MalformedArguments",
+    "MalformedResult",
+    "Message",
+    "Problem",
+    "Record",
+    "Role",
+    "ToolCall",
+    "ToolResult",
+    "Trace",
+    "Transfer",
+    "Unanswered",
+    "Unreadable",
+    "short_tool_name",
+]
+
+Role = Literal["user", "agent", "system"]
+
+
+class Unanswered:
+    """The type of `UNANSWERED`, the result of a call that nothing answered. ``None`` is a legitimate payload."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNANSWERED"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+UNANSWERED: Final = Unanswered()
+
+
+class MalformedArguments(Struct, frozen=True):
+    """Arguments that are no object, as they were recorded. They are never taken for ``{}``.
+
+    Attributes:
+        raw: what was recorded: a text that could not be decoded, or a value that is no mapping.
+        reason: why it could not be read.
+    """
+
+    raw: Any
+    reason: str
+
+
+class MalformedResult(Struct, frozen=True):
+    """A result whose payload could not be decoded. It answers its call, and matches no expectation.
+
+    Attributes:
+        raw: the text that was recorded.
+        reason: why it could not be read.
+    """
+
+    raw: str
+    reason: str
+
+
+class Problem(Struct, frozen=True):
+    """Something in a recording that a reader could not make sense of.
+
+    Attributes:
+        reason: what is wrong.
+        position: the event's position in the trace, where it has one.
+        place: the line or path in the source, for example ``detailed_trace[3], line 2``.
+        hides_call: whether a tool call may be hidden by it; then what says “no such call” can't be relied on.
+    """
+
+    reason: str
+    position: int | None = None
+    place: str = ""
+    hides_call: bool = True
+
+    def __str__(self) -> str:
+        where = self.place or (f"event {self.position}" if self.position is not None else "")
+        return f"{where}: {self.reason}" if where else self.reason
+
+
+class Record(
+    Struct, frozen=True, gc=False, forbid_unknown_fields=True, repr_omit_defaults=True
+):
+    """One event as it is written down in neutral JSON. Exactly one of its first eight fields is set.
+
+    The order of the fields is the order in which `Trace.to_events` writes them. ``gc=False`` is safe: what a record
+    holds was decoded before it, so nothing in it can refer back to it.
+    """
+
+    call: str | UnsetType = UNSET
+    result: Any = UNSET
+    raw_result: str | UnsetType = UNSET
+    user: str | UnsetType = UNSET
+    agent: str | UnsetType = UNSET
+    system: str | UnsetType = UNSET
+    transfer: str | UnsetType = UNSET
+    end: bool | UnsetType = UNSET
+
+    args: Any = UNSET
+    raw_args: str | None | UnsetType = UNSET
+    of: str | None | UnsetType = UNSET
+    id: str | int | None | UnsetType = UNSET
+    is_error: bool | None | UnsetType = UNSET
+    by: str | None | UnsetType = UNSET
+    at: str | int | float | None | UnsetType = UNSET
+    until: str | int | float | None | UnsetType = UNSET
+    metadata: dict[str, Any] | None | UnsetType = UNSET
+
+    def to_event(self) -> dict[str, Any]:
+        """Return the record as the mapping that it was written as."""
+        fields = ((field, getattr(self, field)) for field in self.__struct_fields__)
+        return {field: value for field, value in fields if value is not UNSET}
+
+
+_KINDS = Record.__struct_fields__[:8]
+_OWN_FIELDS: dict[str, frozenset[str]] = {
+    "call": frozenset({"args", "raw_args", "id", "by", "at", "until", "metadata"}),
+    "result": frozenset({"of", "id", "is_error", "by", "at", "until", "metadata"}),
+    "raw_result": frozenset({"of", "id", "is_error", "by", "at", "until", "metadata"}),
+}
+_FIELDS_OF_ALL = frozenset({"by", "at", "until", "metadata"})
+
+
+class Unreadable(Struct, frozen=True, gc=False):
+    """An event that could not be understood; it keeps its position.
+
+    Attributes:
+        position: its place in the trace.
+        raw: what stood there.
+        reason: why it could not be read.
+    """
+
+    position: int
+    raw: Any
+    reason: str
+
+    def to_event(self) -> Any:
+        """Return what stood there."""
+        return self.raw
+
+
+class Message(Struct, frozen=True, gc=False):
+    """Something that was said.
+
+    Attributes:
+        position: its place in the trace, from 0.
+        turn: the turn it stands in; a user's message begins one, and turn 0 is what comes before the first.
+        role: who said it.
+        text: the words, as they were recorded.
+    """
+
+    position: int
+    turn: int
+    role: Role
+    text: str
+    record: Record
+
+    def __repr__(self) -> str:
+        return f"<Message {self.position}: {self.role} {show(self.text, 60)}>"
+
+
+class ToolResult(Struct, frozen=True, gc=False):
+    """What a tool returned.
+
+    Attributes:
+        position: its place in the trace, from 0.
+        turn: the turn it stands in.
+        payload: what came back, decoded as it was recorded, or a `MalformedResult`.
+        is_error: whether the recording marks it as an error; None where it doesn't say.
+        call_position: the position of the call that it answers; None where it answers nothing.
+    """
+
+    position: int
+    turn: int
+    payload: Any
+    is_error: bool | None
+    call_position: int | None
+    record: Record
+
+    def __repr__(self) -> str:
+        mark = " (error)" if self.is_error else ""
+        return f"<ToolResult {self.position} of {self.call_position}: {show(self.payload, 60)}{mark}>"
+
+
+class ToolCall(Struct, frozen=True, gc=False):
+    """A call that the agent made.
+
+    Attributes:
+        position: its place in the trace, from 0.
+        turn: the turn it stands in.
+        name: the tool's name, as it was recorded.
+        args: the arguments, or `MalformedArguments` where they are no object.
+        answer: the `ToolResult`, or None where nothing answered.
+    """
+
+    position: int
+    turn: int
+    name: str
+    args: dict[str, Any] | MalformedArguments
+    record: Record
+    answer: ToolResult | None = None
+
+    @property
+    def id(self) -> str | int | None:
+        """The call's id, where the recording has one."""
+        return _known(self.record.id)
+
+    @property
+    def agent(self) -> str | None:
+        """The agent that made the call, where the recording says so."""
+        return _known(self.record.by)
+
+    @property
+    def started_at(self) -> str | float | None:
+        """When the call began, as recorded: ISO 8601 text or seconds."""
+        return _known(self.record.at)
+
+    @property
+    def ended_at(self) -> str | float | None:
+        """When the call ended, as recorded: ISO 8601 text or seconds."""
+        return _known(self.record.until)
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """What stands beside the arguments, where the recording has it."""
+        return _known(self.record.metadata)
+
+    @property
+    def result(self) -> Any:
+        """What the tool returned, or `UNANSWERED`."""
+        return UNANSWERED if self.answer is None else self.answer.payload
+
+    @property
+    def is_error(self) -> bool | None:
+        """Whether the recording marks the result as an error; None where it doesn't say or nothing answered."""
+        return None if self.answer is None else self.answer.is_error
+
+    def __repr__(self) -> str:
+        return f"<ToolCall {self.position}: {printable(self.name, 60)}({show(self.args, 60)})>"
+
+
+class Transfer(Struct, frozen=True, gc=False):
+    """The session was handed over to another agent; it is no tool call."""
+
+    position: int
+    turn: int
+    agent: str
+    record: Record
+
+
+class End(Struct, frozen=True, gc=False):
+    """The session ended without a tool saying so."""
+
+    position: int
+    turn: int
+    record: Record
+
+
+Event = Message | ToolCall | ToolResult | Transfer | End | Unreadable
+
+
+def _known(value: Any) -> Any:
+    return None if value is UNSET else value
+
+
+def short_tool_name(name: str) -> str | None:
+    """Return ``X`` for a full resource name ``projects/…/tools/X``, else None.
+
+    >>> short_tool_name("projects/p/locations/l/apps/a/tools/create_order")
+    'create_order'
+    """
+    if not name.startswith("projects/"):
+        return None
+    head, separator, last = name.rpartition("/")
+    return last if separator and last and head.endswith("/tools") else None
+
+
+class _OpenCalls:
+    """The calls that nothing has answered yet, and the rule that pairs a result with one of them.
+
+    By id, the latest call; without an id by name, the earliest; without a name, the earliest of all. The indexes by
+    name are made when the first result without an id comes: most recordings never need them.
+    """
+
+    __slots__ = ("_by_id", "_by_name", "_calls", "_first_open", "_named")
+
+    def __init__(self, calls: list[ToolCall], by_id: dict[Any, ToolCall | list[ToolCall]]) -> None:
+        self._calls = calls
+        self._by_id = by_id
+        self._first_open = 0
+        self._by_name: dict[str, deque[ToolCall]] = {}
+        self._named = 0
+
+    def answered_by(self, record: Record) -> ToolCall | None:
+        """Return the call that a result answers, or None."""
+        result_id = record.id
+        if result_id or result_id == 0:
+            return self._latest_with_id(result_id)
+        if record.of is UNSET or not record.of:
+            return self._earliest()
+        return self._earliest_named(record.of)
+
+    def _latest_with_id(self, result_id: str | int) -> ToolCall | None:
+        found = self._by_id.get(result_id)
+        if not isinstance(found, list):
+            return found if found is not None and found.answer is None else None
+        while found:
+            call = found.pop()
+            if call.answer is None:
+                return call
+        return None
+
+    def _earliest(self) -> ToolCall | None:
+        calls, at = self._calls, self._first_open
+        while at < len(calls) and calls[at].answer is not None:
+            at += 1
+        self._first_open = at
+        return calls[at] if at < len(calls) else None
+
+    def _earliest_named(self, name: str) -> ToolCall | None:
+        self._index_names()
+        short = short_tool_name(name)
+        found = [self._first_of(key) for key in ({name, short} if short else {name})]
+        return min(
+            (call for call in found if call is not None), key=lambda call: call.position, default=None
+        )
+
+    def _index_names(self) -> None:
+        """Enter the calls since the last time; a full resource name also counts as its last part."""
+        for call in self._calls[self._named :]:
+            if call.answer is None:
+                self._by_name.setdefault(call.name, deque()).append(call)
+                short = short_tool_name(call.name)
+                if short:
+                    self._by_name.setdefault(short, deque()).append(call)
+        self._named = len(self._calls)
+
+    def _first_of(self, name: str) -> ToolCall | None:
+        queue = self._by_name.get(name)
+        while queue:
+            if queue[0].answer is None:
+                return queue[0]
+            queue.popleft()
+        return None
+
+
+class EventIndex:
+    """Turns records into typed events in one pass, also while they still come.
+
+    Attributes:
+        events: the events so far, at their positions.
+        calls: the tool calls among them, in order.
+        problems: what could not be made sense of so far.
+    """
+
+    __slots__ = ("_by_id", "_open_calls", "_turn", "calls", "events", "problems")
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.calls: list[ToolCall] = []
+        self.problems: list[Problem] = []
+        self._by_id: dict[Any, ToolCall | list[ToolCall]] = {}
+        self._open_calls: _OpenCalls | None = None
+        self._turn = 0
+
+    def extend(self, records: Iterable[Record], unreadable: Mapping[int, Unreadable] = {}) -> None:
+        """Add events.
+
+        One flat loop on purpose: every event of every trace comes through it, and the benchmarks hold it to account.
+
+        Arguments:
+            records: the events as they were written down.
+            unreadable: by position, those of them that could not be understood.
+        """
+        add_event, add_call = self.events.append, self.calls.append
+        by_id = self._by_id
+        unset, turn = UNSET, self._turn
+        event: Event
+        for position, record in enumerate(records, len(self.events)):
+            args = record.args
+            if (name := record.call) is not unset:
+                if not (
+                    record.result is record.raw_result is record.user is record.agent is unset
+                    and record.system is record.transfer is record.end is record.raw_args is unset
+                    and args.__class__ is dict
+                ):
+                    args, odd = self._odd_arguments(position, record)
+                    if odd is not None:
+                        add_event(odd)
+                        continue
+                event = ToolCall(position, turn, name, args, record)
+                add_call(event)
+                if (call_id := record.id) or call_id == 0:  # neither UNSET nor null nor empty
+                    by_id[call_id] = event if call_id not in by_id else self._again(event, call_id)
+            elif not (args is record.raw_args is record.raw_result is record.transfer is record.end is unset):
+                event = self._rare(position, turn, record, unreadable)
+            elif (payload := record.result) is not unset:
+                if not (record.user is record.agent is record.system is unset):
+                    event = self._unreadable(position, record)
+                elif (call := by_id.get(record.id)).__class__ is ToolCall and call.answer is None:  # type: ignore[union-attr]
+                    error = record.is_error
+                    event = ToolResult(
+                        position, turn, payload, None if error is unset else error, call.position, record
+                    )
+                    force_setattr(call, "answer", event)
+                else:
+                    event = self._result(position, turn, payload, record)
+            elif (text := record.agent) is not unset and record.user is record.system is unset:
+                event = Message(position, turn, "agent", text, record)
+            elif (text := record.user) is not unset and record.agent is record.system is unset:
+                turn += 1
+                event = Message(position, turn, "user", text, record)
+            elif (text := record.system) is not unset and record.agent is record.user is unset:
+                event = Message(position, turn, "system", text, record)
+            else:
+                event = self._rare(position, turn, record, unreadable)
+            add_event(event)
+        self._turn = turn
+
+    def _again(self, call: ToolCall, call_id: str | int) -> list[ToolCall]:
+        """Return the calls with an id that was used before: real recordings reuse ids, also for other tools."""
+        earlier = self._by_id[call_id]
+        return [*earlier, call] if isinstance(earlier, list) else [earlier, call]
+
+    def _result(self, position: int, turn: int, payload: Any, record: Record) -> ToolResult:
+        """Pair a result with its call. The call's `answer` is set here, once, and never again."""
+        if self._open_calls is None:
+            self._open_calls = _OpenCalls(self.calls, self._by_id)
+        call = self._open_calls.answered_by(record)
+        if call is None:
+            self.problems.append(Problem(_orphan_reason(record), position))
+            return ToolResult(position, turn, payload, _known(record.is_error), None, record)
+        event = ToolResult(position, turn, payload, _known(record.is_error), call.position, record)
+        force_setattr(call, "answer", event)
+        return event
+
+    def _rare(
+        self, position: int, turn: int, record: Record, unreadable: Mapping[int, Unreadable]
+    ) -> Event:
+        """Make the event of a kind that most traces have once or never."""
+        if position in unreadable:
+            event = unreadable[position]
+            self.problems.append(Problem(event.reason, position))
+            return event
+        kinds = [kind for kind in _KINDS if getattr(record, kind) is not UNSET]
+        if not _absent(record.args) or not _absent(record.raw_args):
+            return self._unreadable(position, record)
+        if kinds == ["transfer"]:
+            return Transfer(position, turn, record.transfer, record)  # type: ignore[arg-type]
+        if kinds == ["end"] and record.end is True:
+            return End(position, turn, record)
+        if kinds == ["raw_result"]:
+            payload = MalformedResult(record.raw_result, "the recording could not be decoded")  # type: ignore[arg-type]
+            event = self._result(position, turn, payload, record)
+            hides = event.call_position is None
+            self.problems.append(Problem(f"undecodable result {show(payload.raw)}", position, hides_call=hides))
+            return event
+        return self._unreadable(position, record)
+
+    def _unreadable(self, position: int, record: Record) -> Unreadable:
+        """Keep an event that is of no kind, or of several."""
+        reason = _why_unreadable(record.to_event())
+        self.problems.append(Problem(reason, position))
+        return Unreadable(position, record.to_event(), reason)
+
+    def _odd_arguments(
+        self, position: int, record: Record
+    ) -> tuple[dict[str, Any] | MalformedArguments, Unreadable | None]:
+        """Read the arguments of a call that has none, or whose arguments are no object."""
+        if any(getattr(record, kind) is not UNSET for kind in _KINDS[1:]):
+            return {}, self._unreadable(position, record)
+        args, raw = record.args, record.raw_args
+        if not _absent(args) and not _absent(raw):
+            return {}, self._unreadable(position, record)
+        if _absent(args) and _absent(raw):
+            return {}, None
+        if isinstance(args, Mapping):
+            return dict(args), None
+        malformed = (
+            MalformedArguments(raw, "the recording could not decode them")
+            if _absent(args)
+            else MalformedArguments(args, f"arguments are an object, this is {_json_type(args)}")
+        )
+        reason = f"malformed arguments of {printable(str(record.call), 60)}: {show(malformed.raw)}"
+        self.problems.append(Problem(f"{reason} ({malformed.reason})", position, hides_call=False))
+        return malformed, None
+
+
+def _absent(args: Any) -> bool:
+    """Whether arguments are none: providers send nothing, null or an empty text for a call without any."""
+    return args is UNSET or args is None or (isinstance(args, str) and args == "")
+
+
+def _json_type(value: Any) -> str:
+    names = {bool: "a bool", int: "a number", float: "a number", str: "a text", list: "a list"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _orphan_reason(record: Record) -> str:
+    if record.id or record.id == 0:
+        return f"a result with id {show(record.id)}, and no unanswered call with that id before it"
+    if record.of:
+        return f"a result of {printable(record.of, 60)}, and no unanswered call to it before it"
+    return "a result, and no unanswered call before it"
+
+
+def _why_unreadable(event: Any) -> str:
+    """Say why something is no event: what was expected, what came, what to do."""
+    if not isinstance(event, Mapping):
+        return f"an event is a mapping, this is {show(event)}"
+    kinds = [kind for kind in _KINDS if kind in event]
+    if not kinds:
+        return f"an event has one of the keys {', '.join(_KINDS)}; this has {show(list(event))}"
+    if len(kinds) > 1:
+        return f"an event has one kind, this has {' and '.join(kinds)}; write them as events of their own"
+    if kinds == ["end"] and event["end"] is False:
+        return "end is true or not there"
+    allowed = {kinds[0], *_OWN_FIELDS.get(kinds[0], _FIELDS_OF_ALL)}
+    for key in event:
+        if key not in allowed:
+            near = nearest_name(key, allowed) if isinstance(key, str) else None
+            meant = f"; {near} was meant" if near else ""
+            return f"a {kinds[0]} event has no {show(key, 40)}{meant}"
+    if "args" in event and "raw_args" in event:
+        return "a call has args or raw_args, not both"
+    return f"a value of the wrong type in {show(dict(event))}"
+
+
+class Trace:
+    """What an agent did in one session, in order. It never changes.
+
+    Make one with `from_events`, with `tracewitness.testing`, or with a reader.
+
+    Attributes:
+        name: the run's name; it picks the case of an eval file.
+        no_evidence: why there is nothing to check (an error, no recording, an empty one), or None. Every check on such
+            a trace is broken.
+        text_alone: whether it was read from lines of text, where an agent's words can look like a tool line.
+        records: the events as they were written down; one that could not be understood is an empty record here.
+        unreadable: by position, the events that could not be understood.
+        reader_problems: what the reader could not make sense of; `problems` has those of the events too.
+    """
+
+    __slots__ = (
+        "_index",
+        "_place_of",
+        "name",
+        "no_evidence",
+        "reader_problems",
+        "records",
+        "text_alone",
+        "unreadable",
+    )
+
+    def __init__(
+        self,
+        records: Sequence[Record],
+        *,
+        name: str = "",
+        problems: Iterable[Problem] = (),
+        no_evidence: str | None = None,
+        text_alone: bool = False,
+        unreadable: Mapping[int, Unreadable] | None = None,
+        place_of: Callable[[int], str] | None = None,
+    ) -> None:
+        """Make a trace of what a reader has read.
+
+        Arguments:
+            records: the events as they were written down.
+            name: the run's name.
+            problems: what the reader could not make sense of, beyond single events.
+            no_evidence, text_alone: as in the attributes.
+            unreadable: by position, the events that could not be understood; their records are empty.
+            place_of: says where in the source the event at a position stands.
+        """
+        self.records = records
+        self._place_of = place_of
+        self.unreadable = unreadable or {}
+        self.reader_problems = tuple(problems)
+        self._index: EventIndex | None = None
+        self.name = name
+        self.no_evidence = no_evidence
+        self.text_alone = text_alone
+
+    @classmethod
+    def from_events(cls, events: Iterable[Any], *, name: str = "", error: object = None) -> Trace:
+        """Read events in neutral form, in order.
+
+        Arguments:
+            events: mappings such as ``{"user": "…"}`` or ``{"call": "search", "args": {…}}``. One that can't be
+                understood is kept and listed in `problems`. No event at all is an empty recording: no evidence.
+            name: the run's name.
+            error: what ended the run, where it failed; then the trace is no evidence.
+
+        Raises:
+            ReadError: ``events`` is no list of events.
+
+        >>> Trace.from_events([{"user": "hi"}, {"call": "greet"}]).calls
+        (<ToolCall 1: greet({})>,)
+        """
+        if isinstance(events, (str, bytes, Mapping)) or not isinstance(events, Iterable):
+            raise ReadError(f"events are a list of mappings, not {show(events)}")
+        raw = events if isinstance(events, list) else list(events)
+        try:
+            records, unreadable = msgspec.convert(raw, list[Record]), None
+        except (msgspec.ValidationError, RecursionError):
+            records, unreadable = _convert_each(raw)
+        return cls(
+            records, name=name, no_evidence=_why_no_evidence(bool(raw), error), unreadable=unreadable
+        )
+
+    @classmethod
+    def without_evidence(cls, reason: str, *, name: str = "") -> Trace:
+        """Make the trace of a run of which nothing is known: every check on it is broken with ``reason``."""
+        return cls((), name=name, problems=(Problem(reason),), no_evidence=reason)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Every event, at its position."""
+        return tuple(self.index.events)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls, in order, each with its result."""
+        return tuple(self.index.calls)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be made sense of, by the reader first, then in the order of the events."""
+        found: Iterable[Problem] = self.index.problems
+        if self._place_of is not None:
+            found = (self._placed(problem, self._place_of) for problem in found)
+        return (*self.reader_problems, *found)
+
+    @staticmethod
+    def _placed(problem: Problem, place_of: Callable[[int], str]) -> Problem:
+        if problem.position is None or problem.place:
+            return problem
+        return msgspec.structs.replace(problem, place=place_of(problem.position))
+
+    @property
+    def index(self) -> EventIndex:
+        """The typed events and the pairing, made on first use and kept. For reading only."""
+        if self._index is None:
+            index = EventIndex()
+            index.extend(self.records, self.unreadable)
+            self._index = index
+        return self._index
+
+    def to_events(self) -> list[Any]:
+        """Return the events in neutral form; `from_events` of it is the same trace."""
+        return [
+            self.unreadable[position].raw if position in self.unreadable else record.to_event()
+            for position, record in enumerate(self.records)
+        ]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return self.name == other.name and self.to_events() == other.to_events()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        name = f" {printable(self.name, 40)}" if self.name else ""
+        return f"<Trace{name}: {len(self.records)} events>"
+
+
+def _why_no_evidence(any_event: bool, error: object) -> str | None:
+    if error:
+        return f"the run failed: {show(error)}"
+    return None if any_event else "the recording is empty"
+
+
+def _convert_each(events: list[Any]) -> tuple[list[Record], dict[int, Unreadable]]:
+    """Convert events one by one, keeping those that are none at their positions."""
+    records: list[Record] = []
+    unreadable: dict[int, Unreadable] = {}
+    for position, event in enumerate(events):
+        try:
+            record = event if isinstance(event, Record) else msgspec.convert(event, Record)
+        except (msgspec.ValidationError, RecursionError):
+            unreadable[position] = Unreadable(position, event, _why_unreadable(event))
+            record = Record()
+        records.append(record)
+    return records, unreadable
