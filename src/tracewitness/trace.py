@@ -7,6 +7,7 @@ somebody first asks.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
@@ -190,6 +191,7 @@ class ToolResult(Struct, frozen=True, gc=False):
         payload: what came back, decoded as it was recorded, or a `MalformedResult`.
         is_error: whether the recording marks it as an error; None where it doesn't say.
         call_position: the position of the call that it answers; None where it answers nothing.
+        call_number: the number of that call among the calls, from 0.
     """
 
     position: int
@@ -197,6 +199,7 @@ class ToolResult(Struct, frozen=True, gc=False):
     payload: Any
     is_error: bool | None
     call_position: int | None
+    call_number: int | None
     record: Record
 
     def __repr__(self) -> str:
@@ -212,6 +215,7 @@ class ToolCall(Struct, frozen=True, gc=False):
         turn: the turn it stands in.
         name: the tool's name, as it was recorded.
         args: the arguments, or `MalformedArguments` where they are no object.
+        number: its place among the calls, from 0.
         answer: the `ToolResult`, or None where nothing answered.
     """
 
@@ -220,6 +224,7 @@ class ToolCall(Struct, frozen=True, gc=False):
     name: str
     args: dict[str, Any] | MalformedArguments
     record: Record
+    number: int
     answer: ToolResult | None = None
 
     @property
@@ -369,36 +374,54 @@ class _OpenCalls:
 class EventIndex:
     """Turns records into typed events in one pass, also while they still come.
 
+    Calls and results are made at once; the other events, which most checks do not look at, when `events` is asked for.
+
     Attributes:
-        events: the events so far, at their positions.
-        calls: the tool calls among them, in order.
+        steps: the calls and results so far, in order.
+        calls: the calls among them.
+        turn_starts: the positions of the user's messages.
         problems: what could not be made sense of so far.
     """
 
-    __slots__ = ("_by_id", "_open_calls", "_turn", "calls", "events", "problems")
+    __slots__ = (
+        "_by_id",
+        "_events",
+        "_open_calls",
+        "_rare_events",
+        "_records",
+        "calls",
+        "problems",
+        "steps",
+        "turn_starts",
+    )
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.steps: list[ToolCall | ToolResult] = []
         self.calls: list[ToolCall] = []
+        self.turn_starts: list[int] = []
         self.problems: list[Problem] = []
+        self._records: list[Record] = []
+        self._events: list[Event] = []
+        self._rare_events: dict[int, Transfer | End | Unreadable] = {}
         self._by_id: dict[Any, ToolCall | list[ToolCall]] = {}
         self._open_calls: _OpenCalls | None = None
-        self._turn = 0
 
     def extend(self, records: Iterable[Record], unreadable: Mapping[int, Unreadable] = {}) -> None:
         """Add events.
 
         One flat loop on purpose: every event of every trace comes through it, and the benchmarks hold it to account.
+        It tests that a record is of one kind only with as few look-ups as that takes.
 
         Arguments:
             records: the events as they were written down.
             unreadable: by position, those of them that could not be understood.
         """
-        add_event, add_call = self.events.append, self.calls.append
-        by_id = self._by_id
-        unset, turn = UNSET, self._turn
-        event: Event
-        for position, record in enumerate(records, len(self.events)):
+        add_step, calls, turn_starts, by_id = self.steps.append, self.calls, self.turn_starts, self._by_id
+        unset = UNSET
+        position = len(self._records) - 1
+        self._records += records
+        for record in self._records[position + 1 :]:
+            position += 1
             args = record.args
             if (name := record.call) is not unset:
                 if not (
@@ -406,98 +429,132 @@ class EventIndex:
                     and record.system is record.transfer is record.end is record.raw_args is unset
                     and args.__class__ is dict
                 ):
-                    args, odd = self._odd_arguments(position, record)
-                    if odd is not None:
-                        add_event(odd)
+                    read = self._odd_arguments(position, record)
+                    if read is None:
                         continue
-                event = ToolCall(position, turn, name, args, record)
-                add_call(event)
+                    args = read
+                call = ToolCall(position, len(turn_starts), name, args, record, len(calls))
+                calls.append(call)
+                add_step(call)
                 if (call_id := record.id) or call_id == 0:  # neither UNSET nor null nor empty
-                    by_id[call_id] = event if call_id not in by_id else self._again(event, call_id)
+                    by_id[call_id] = call if call_id not in by_id else self._again(call, call_id)
             elif not (args is record.raw_args is record.raw_result is record.transfer is record.end is unset):
-                event = self._rare(position, turn, record, unreadable)
+                self._rare(position, record, unreadable)
             elif (payload := record.result) is not unset:
                 if not (record.user is record.agent is record.system is unset):
-                    event = self._unreadable(position, record)
-                elif (call := by_id.get(record.id)).__class__ is ToolCall and call.answer is None:  # type: ignore[union-attr]
+                    self._unreadable(position, record)
+                elif (answered := by_id.get(record.id)).__class__ is ToolCall and answered.answer is None:  # type: ignore[union-attr]
                     error = record.is_error
-                    event = ToolResult(
-                        position, turn, payload, None if error is unset else error, call.position, record
+                    result = ToolResult(
+                        position,
+                        len(turn_starts),
+                        payload,
+                        None if error is unset else error,  # type: ignore[arg-type]
+                        answered.position,  # type: ignore[union-attr]
+                        answered.number,  # type: ignore[union-attr]
+                        record,
                     )
-                    force_setattr(call, "answer", event)
+                    force_setattr(answered, "answer", result)  # type: ignore[type-var]
+                    add_step(result)
                 else:
-                    event = self._result(position, turn, payload, record)
-            elif (text := record.agent) is not unset and record.user is record.system is unset:
-                event = Message(position, turn, "agent", text, record)
-            elif (text := record.user) is not unset and record.agent is record.system is unset:
-                turn += 1
-                event = Message(position, turn, "user", text, record)
-            elif (text := record.system) is not unset and record.agent is record.user is unset:
-                event = Message(position, turn, "system", text, record)
-            else:
-                event = self._rare(position, turn, record, unreadable)
-            add_event(event)
-        self._turn = turn
+                    self._result(position, payload, record)
+            elif record.agent is not unset:
+                if not (record.user is record.system is unset):
+                    self._unreadable(position, record)
+            elif record.user is not unset:
+                if record.system is unset:
+                    turn_starts.append(position)
+                else:
+                    self._unreadable(position, record)
+            elif record.system is unset:
+                self._rare(position, record, unreadable)
+
+    def __len__(self) -> int:
+        """Return the number of events so far."""
+        return len(self._records)
+
+    @property
+    def events(self) -> list[Event]:
+        """Every event so far, at its position."""
+        if len(self._events) < len(self._records):
+            self._complete()
+        return self._events
+
+    def _complete(self) -> None:
+        """Make the events that were put off."""
+        steps = {step.position: step for step in self.steps if step.position >= len(self._events)}
+        turn = bisect_left(self.turn_starts, len(self._events))
+        for position, record in enumerate(self._records[len(self._events) :], len(self._events)):
+            event: Event | None = steps.get(position) or self._rare_events.get(position)
+            if event is None:
+                turn += record.user is not UNSET
+                event = _message(position, turn, record)
+            self._events.append(event)
 
     def _again(self, call: ToolCall, call_id: str | int) -> list[ToolCall]:
         """Return the calls with an id that was used before: real recordings reuse ids, also for other tools."""
         earlier = self._by_id[call_id]
         return [*earlier, call] if isinstance(earlier, list) else [earlier, call]
 
-    def _result(self, position: int, turn: int, payload: Any, record: Record) -> ToolResult:
-        """Pair a result with its call. The call's `answer` is set here, once, and never again."""
+    def _result(self, position: int, payload: Any, record: Record) -> ToolResult:
+        """Pair a result with its call. The call's `answer` is set here and in `extend`, once."""
         if self._open_calls is None:
             self._open_calls = _OpenCalls(self.calls, self._by_id)
         call = self._open_calls.answered_by(record)
+        turn, is_error = len(self.turn_starts), _known(record.is_error)
         if call is None:
             self.problems.append(Problem(_orphan_reason(record), position))
-            return ToolResult(position, turn, payload, _known(record.is_error), None, record)
-        event = ToolResult(position, turn, payload, _known(record.is_error), call.position, record)
-        force_setattr(call, "answer", event)
-        return event
+            result = ToolResult(position, turn, payload, is_error, None, None, record)
+        else:
+            result = ToolResult(position, turn, payload, is_error, call.position, call.number, record)
+            force_setattr(call, "answer", result)
+        self.steps.append(result)
+        return result
 
-    def _rare(
-        self, position: int, turn: int, record: Record, unreadable: Mapping[int, Unreadable]
-    ) -> Event:
-        """Make the event of a kind that most traces have once or never."""
+    def _rare(self, position: int, record: Record, unreadable: Mapping[int, Unreadable]) -> None:
+        """Add an event of a kind that most traces have once or never."""
         if position in unreadable:
-            event = unreadable[position]
-            self.problems.append(Problem(event.reason, position))
-            return event
+            self._keep_unreadable(unreadable[position])
+            return
         kinds = [kind for kind in _KINDS if getattr(record, kind) is not UNSET]
-        if not _absent(record.args) or not _absent(record.raw_args):
-            return self._unreadable(position, record)
-        if kinds == ["transfer"]:
-            return Transfer(position, turn, record.transfer, record)  # type: ignore[arg-type]
-        if kinds == ["end"] and record.end is True:
-            return End(position, turn, record)
-        if kinds == ["raw_result"]:
-            payload = MalformedResult(record.raw_result, "the recording could not be decoded")  # type: ignore[arg-type]
-            event = self._result(position, turn, payload, record)
-            hides = event.call_position is None
-            self.problems.append(Problem(f"undecodable result {show(payload.raw)}", position, hides_call=hides))
-            return event
-        return self._unreadable(position, record)
+        turn = len(self.turn_starts)
+        if not (record.args is record.raw_args is UNSET):
+            self._unreadable(position, record)
+        elif kinds == ["transfer"]:
+            self._rare_events[position] = Transfer(position, turn, record.transfer, record)  # type: ignore[arg-type]
+        elif kinds == ["end"] and record.end is True:
+            self._rare_events[position] = End(position, turn, record)
+        elif kinds == ["raw_result"]:
+            self._raw_result(position, record)
+        else:
+            self._unreadable(position, record)
 
-    def _unreadable(self, position: int, record: Record) -> Unreadable:
+    def _raw_result(self, position: int, record: Record) -> None:
+        raw: str = record.raw_result  # type: ignore[assignment]
+        result = self._result(position, MalformedResult(raw, "the recording could not decode it"), record)
+        hides = result.call_position is None
+        self.problems.append(Problem(f"undecodable result {show(raw)}", position, hides_call=hides))
+
+    def _unreadable(self, position: int, record: Record) -> None:
         """Keep an event that is of no kind, or of several."""
-        reason = _why_unreadable(record.to_event())
-        self.problems.append(Problem(reason, position))
-        return Unreadable(position, record.to_event(), reason)
+        event = record.to_event()
+        self._keep_unreadable(Unreadable(position, event, _why_unreadable(event)))
 
-    def _odd_arguments(
-        self, position: int, record: Record
-    ) -> tuple[dict[str, Any] | MalformedArguments, Unreadable | None]:
-        """Read the arguments of a call that has none, or whose arguments are no object."""
-        if any(getattr(record, kind) is not UNSET for kind in _KINDS[1:]):
-            return {}, self._unreadable(position, record)
+    def _keep_unreadable(self, event: Unreadable) -> None:
+        self._rare_events[event.position] = event
+        self.problems.append(Problem(event.reason, event.position))
+
+    def _odd_arguments(self, position: int, record: Record) -> dict[str, Any] | MalformedArguments | None:
+        """Read the arguments of a call that has none, or whose arguments are no object; None where it is no call."""
         args, raw = record.args, record.raw_args
-        if not _absent(args) and not _absent(raw):
-            return {}, self._unreadable(position, record)
-        if _absent(args) and _absent(raw):
-            return {}, None
+        several = any(getattr(record, kind) is not UNSET for kind in _KINDS[1:])
+        if several or (not _absent(args) and not _absent(raw)):
+            self._unreadable(position, record)
+            return None
         if isinstance(args, Mapping):
-            return dict(args), None
+            return dict(args)
+        if _absent(args) and _absent(raw):
+            return {}
         malformed = (
             MalformedArguments(raw, "the recording could not decode them")
             if _absent(args)
@@ -505,7 +562,16 @@ class EventIndex:
         )
         reason = f"malformed arguments of {printable(str(record.call), 60)}: {show(malformed.raw)}"
         self.problems.append(Problem(f"{reason} ({malformed.reason})", position, hides_call=False))
-        return malformed, None
+        return malformed
+
+
+def _message(position: int, turn: int, record: Record) -> Message:
+    role: Role
+    for role in ("agent", "user", "system"):
+        text = getattr(record, role)
+        if text is not UNSET:
+            break
+    return Message(position, turn, role, text, record)
 
 
 def _absent(args: Any) -> bool:

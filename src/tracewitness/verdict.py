@@ -68,7 +68,7 @@ class NearMiss(Struct, frozen=True):
         return "; ".join(f"{difference}" for difference in self.differences)
 
 
-class Verdict(Struct, frozen=True):
+class Verdict(Struct, frozen=True, gc=False):
     """What one check found on one trace.
 
     Attributes:

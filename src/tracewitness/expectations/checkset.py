@@ -45,27 +45,21 @@ _Route = tuple[_Handlers, _Handlers, str | None]
 _MOST_ROUTES = 4096
 
 
-class _TraceParsedWatch(Monitor):
+class _TraceParsedWatch(Monitor, gc=False):
     """Says whether the trace had problems; `CheckSet` knows those of the reader too."""
-
-    __slots__ = ()
 
     @classmethod
     def compile(cls, operator: TraceParsed, names: ToolNames) -> Plan:  # noqa: ARG003 - no tool is concerned
         return Plan(operator, cls, [])
 
     def verdict(self, index: EventIndex) -> Verdict:
-        return self._held((), wording.parsed, len(index.events))
+        return self._held((), wording.parsed, len(index))
 
 
-class _FailedMonitor(Monitor):
+class _FailedMonitor(Monitor, gc=False):
     """Stands in for a monitor that raised: the check could not be evaluated."""
 
-    __slots__ = ("error",)
-
-    def __init__(self, plan: Plan, error: Exception) -> None:
-        self.plan = plan
-        self.error = error
+    error: Exception
 
     def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
         return Verdict(self.plan.operator, "error", (), (wording.check_failed, self.error))
@@ -132,7 +126,7 @@ class CheckSet:
             return [Verdict(operator, "broken", (), words) for operator in self.operators]
         index = trace.index
         watched = _Watched(len(self._plans))
-        self._pass_over(index.events, watched, index)
+        self._pass_over(index.events if self._messages else index.steps, watched, index)
         verdicts = self._verdicts(watched, index)
         if index.problems or trace.reader_problems:
             verdicts = self._doubted(verdicts, trace.problems)
@@ -150,7 +144,7 @@ class CheckSet:
         Flat on purpose: this is the loop that every check of every trace goes through.
         """
         monitors, plans, routes, messages = watched.monitors, self._plans, self._routes, self._messages
-        all_events = index.events
+        calls = index.calls
         for event in events:
             kind = event.__class__
             if kind is ToolCall:
@@ -166,9 +160,9 @@ class CheckSet:
                     except Exception as error:  # noqa: BLE001 - a check that raises is the verdict `error`
                         _fail(watched, plans, number, error)
             elif kind is ToolResult:
-                if event.call_position is None:  # type: ignore[union-attr]
+                if event.call_number is None:  # type: ignore[union-attr]
                     continue
-                call: Any = all_events[event.call_position]  # type: ignore[union-attr]
+                call = calls[event.call_number]  # type: ignore[union-attr]
                 for number, handler in (routes.get(call.name) or self._route(call.name))[1]:
                     monitor = monitors[number]
                     try:
@@ -211,7 +205,10 @@ class CheckSet:
         verdicts = []
         for plan, monitor in zip(self._plans, watched.monitors, strict=True):
             try:
-                verdicts.append((monitor or plan.start()).verdict(index))
+                if monitor is not None:
+                    verdicts.append(monitor.verdict(index))
+                else:
+                    verdicts.append(plan.untouched or plan.start().verdict(index))
             except Exception as error:  # noqa: BLE001 - a check that raises is the verdict `error`
                 verdicts.append(_FailedMonitor(plan, error).verdict(index))
         return verdicts
@@ -274,7 +271,7 @@ class LiveCheck:
     def feed(self, event: Any) -> None:
         """Add an event in neutral form."""
         trace = Trace.from_events([event])
-        before = len(self._index.events)
+        before = len(self._index.events)  # events are asked for each time, so that they are made one by one
         unreadable = {before + position: replace(odd, position=before + position) for position, odd in trace.unreadable.items()}
         self._index.extend(trace.records, unreadable)
         self._checks._pass_over(self._index.events[before:], self._watched, self._index)

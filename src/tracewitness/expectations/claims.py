@@ -16,17 +16,13 @@ from tracewitness.verdict import Verdict
 __all__ = ["ClaimWatch"]
 
 
-class ClaimWatch(Monitor):
+class ClaimWatch(Monitor, gc=False):
     """Looks for the claim in the agent's messages, and for the call, or its result, before the first of them."""
 
-    __slots__ = ("backed_by", "backing", "misses", "unbacked")
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.backing: int | None = None  # the first matching call, or result
-        self.backed_by: tuple[int, int] | None = None  # the first claim, and what backs it
-        self.unbacked: tuple[int, str] | None = None
-        self.misses: Misses | None = None
+    backing: int | None = None  # the first matching call, or result
+    backed_by: tuple[int, int] | None = None  # the first claim, and what backs it
+    unbacked: tuple[int, str] | None = None
+    misses: Misses | None = None
 
     @classmethod
     def compile(cls, operator: Claim, names: ToolNames) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
@@ -21,7 +21,7 @@ from tracewitness.expectations.operators import (
 )
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
 from tracewitness.matching import strict_key
-from tracewitness.trace import EventIndex, MalformedArguments, Message, ToolCall, ToolResult
+from tracewitness.trace import EventIndex, MalformedArguments, ToolCall, ToolResult
 from tracewitness.verdict import Verdict
 
 __all__ = [
@@ -36,16 +36,15 @@ __all__ = [
 ]
 
 
-class CallCounter(Monitor):
+class CallCounter(Monitor, gc=False):
     """Counts the calls to a tool that match, for tool_called and tool_input."""
 
-    __slots__ = ("calls", "matching", "misses", "positions", "unread", "unread_position")
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.calls = self.matching = self.unread = self.unread_position = 0
-        self.positions: list[int] = []
-        self.misses: Misses | None = None
+    calls: int = 0
+    matching: int = 0
+    positions: list[int] = []
+    unread: int = 0
+    unread_position: int = 0
+    misses: Misses | None = None
 
     @classmethod
     def compile(cls, operator: ToolCalled | ToolInput, names: ToolNames) -> Plan:
@@ -105,16 +104,13 @@ class CallCounter(Monitor):
         return self._broken(tuple(self.positions), *words, misses=self.misses.nearest if self.misses else None)
 
 
-class OutputCounter(Monitor):
+class OutputCounter(Monitor, gc=False):
     """Counts the results of a tool that match."""
 
-    __slots__ = ("calls", "misses", "positions", "results")
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.calls = self.results = 0
-        self.positions: list[int] = []
-        self.misses: Misses | None = None
+    calls: int = 0
+    results: int = 0
+    positions: list[int] = []
+    misses: Misses | None = None
 
     @classmethod
     def compile(cls, operator: ToolOutput, names: ToolNames) -> Plan:
@@ -148,16 +144,14 @@ class OutputCounter(Monitor):
         return self._broken(evidence, *words, misses=self.misses.nearest if self.misses else None)
 
 
-class EveryCallWatch(Monitor):
+class EveryCallWatch(Monitor, gc=False):
     """Watches for a call whose arguments do not match."""
 
-    __slots__ = ("calls", "misses", "offenders")
+    knows_vacuity = True
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.calls = 0
-        self.offenders: list[int] = []
-        self.misses: Misses | None = None
+    calls: int = 0
+    offenders: list[int] = []
+    misses: Misses | None = None
 
     @classmethod
     def compile(cls, operator: EveryCall, names: ToolNames) -> Plan:
@@ -184,15 +178,11 @@ class EveryCallWatch(Monitor):
         return self._held((), wording.every_call_matches, tool, self.calls)
 
 
-class OtherToolsWatch(Monitor):
+class OtherToolsWatch(Monitor, gc=False):
     """Watches for calls to tools that are not listed. Calls to listed ones never reach it."""
 
-    __slots__ = ("others", "positions")
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.others: list[str] = []
-        self.positions: list[int] = []
+    others: list[str] = []
+    positions: list[int] = []
 
     @classmethod
     def compile(cls, operator: NoOtherTools, names: ToolNames) -> Plan:
@@ -212,18 +202,16 @@ class OtherToolsWatch(Monitor):
         return self._held((), wording.only_these, len(index.calls))
 
 
-class DuplicateWatch(Monitor):
+class DuplicateWatch(Monitor, gc=False):
     """Watches for two calls with the same tool and the same arguments, and for one that could be such a call."""
 
-    __slots__ = ("calls", "malformed", "seen", "tools", "twins")
+    knows_vacuity = True
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.calls = 0
-        self.seen: dict[Any, int] = {}
-        self.tools: dict[str, int] = {}
-        self.malformed: dict[str, int] = {}
-        self.twins: tuple[str, int, int] | None = None
+    calls: int = 0
+    seen: dict[Any, int] = {}
+    tools: dict[str, int] = {}
+    malformed: dict[str, int] = {}
+    twins: tuple[str, int, int] | None = None
 
     @classmethod
     def compile(cls, operator: NoDuplicateCalls, names: ToolNames) -> Plan:
@@ -254,16 +242,14 @@ class DuplicateWatch(Monitor):
         return self._held((), wording.no_duplicates, self.calls)
 
 
-class _Budget(Monitor):
+class _Budget(Monitor, gc=False):
     """Counts up to a limit; the event that is one too many is the evidence."""
 
-    __slots__ = ("count", "positions")
-    noun = ""
+    knows_vacuity = True
+    noun: ClassVar[str]
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.count = 0
-        self.positions: list[int] = []
+    count: int = 0
+    positions: list[int] = []
 
     def _add(self, position: int) -> None:
         self.count += 1
@@ -277,10 +263,9 @@ class _Budget(Monitor):
         return self._held(evidence, wording.within, self.count, most, self.noun)
 
 
-class CallBudget(_Budget):
+class CallBudget(_Budget, gc=False):
     """Counts calls."""
 
-    __slots__ = ()
     noun = "call"
 
     @classmethod
@@ -292,10 +277,9 @@ class CallBudget(_Budget):
         self._add(call.position)
 
 
-class ErrorBudget(_Budget):
+class ErrorBudget(_Budget, gc=False):
     """Counts results that the recording marks as errors."""
 
-    __slots__ = ()
     noun = "error"
 
     @classmethod
@@ -308,16 +292,16 @@ class ErrorBudget(_Budget):
             self._add(result.position)
 
 
-class TurnBudget(_Budget):
-    """Counts the user's messages."""
-
-    __slots__ = ()
-    noun = "turn"
+class TurnBudget(Monitor, gc=False):
+    """Looks at the number of turns; it needs no event of its own."""
 
     @classmethod
     def compile(cls, operator: MaxTurns, names: ToolNames) -> Plan:  # noqa: ARG003 - no tool is concerned
-        return Plan(operator, cls, [Subscription("message", None, cls.message)])
+        return Plan(operator, cls, [])
 
-    def message(self, message: Message) -> None:
-        if message.role == "user":
-            self._add(message.position)
+    def verdict(self, index: EventIndex) -> Verdict:
+        most, count = self.plan.operator.max, len(index.turn_starts)
+        proof = index.turn_starts[: most + 1]
+        if count > most:
+            return self._broken(tuple(proof), wording.over, count, most, "turn", proof)
+        return self._held(tuple(proof), wording.within, count, most, "turn")

@@ -25,21 +25,19 @@ from tracewitness.verdict import Verdict
 __all__ = ["FollowedByWatch", "LastToolWatch", "SessionEndWatch", "TerminalWatch", "UncalledWatch"]
 
 
-class UncalledWatch(Monitor):
+class UncalledWatch(Monitor, gc=False):
     """Watches for forbidden calls; with a marker, for those that come before it.
 
     A call that stands before the first marker is an offence as soon as it is made: if the marker never comes, the agent
     has acted before something that never happened.
     """
 
-    __slots__ = ("calls", "marker_position", "offenders", "unread")
+    knows_vacuity = True
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.calls = 0
-        self.offenders: list[int] = []
-        self.unread: int | None = None
-        self.marker_position: int | None = None
+    calls: int = 0
+    offenders: list[int] = []
+    unread: int | None = None
+    marker_position: int | None = None
 
     @classmethod
     def compile(cls, operator: ToolNotCalled, names: ToolNames) -> Plan:
@@ -103,16 +101,14 @@ def _marker_tests(before: Any) -> tuple[ArgumentsTest | None, PayloadTest | None
     return arguments_test(before.args), payload
 
 
-class FollowedByWatch(Monitor):
+class FollowedByWatch(Monitor, gc=False):
     """Watches that a matching call comes after the last call to a tool; then one comes after every earlier one too."""
 
-    __slots__ = ("last", "misses", "served_by")
+    knows_vacuity = True
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.last: int | None = None
-        self.served_by = -1  # the position of the latest call that matches `next`
-        self.misses: Misses | None = None
+    last: int | None = None
+    served_by: int = -1  # the position of the latest call that matches `next`
+    misses: Misses | None = None
 
     @classmethod
     def compile(cls, operator: FollowedBy, names: ToolNames) -> Plan:
@@ -165,10 +161,8 @@ class FollowedByWatch(Monitor):
         return self._broken((self.last,), *words, misses=self.misses.nearest if self.misses else None)
 
 
-class LastToolWatch(Monitor):
+class LastToolWatch(Monitor, gc=False):
     """Looks at the last call; it needs no event of its own."""
-
-    __slots__ = ()
 
     @classmethod
     def compile(cls, operator: LastTool, names: ToolNames) -> Plan:
@@ -190,10 +184,8 @@ class LastToolWatch(Monitor):
         return self._broken((last.position,), *words, misses=misses.nearest)
 
 
-class SessionEndWatch(LastToolWatch):
+class SessionEndWatch(LastToolWatch, gc=False):
     """Looks at the last call, to ``end_session``: its arguments, its metadata, or the two merged may match."""
-
-    __slots__ = ()
 
     @classmethod
     def compile(cls, operator: EndSession, names: ToolNames) -> Plan:
@@ -229,15 +221,13 @@ class _SessionEndTest:
         return [call.args, *found, merged]
 
 
-class TerminalWatch(Monitor):
+class TerminalWatch(Monitor, gc=False):
     """Watches that a tool is called once and nothing is called after it."""
 
-    __slots__ = ("again", "call_made")
+    knows_vacuity = True
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.call_made: ToolCall | None = None
-        self.again: ToolCall | None = None
+    call_made: ToolCall | None = None
+    again: ToolCall | None = None
 
     @classmethod
     def compile(cls, operator: TerminalTool, names: ToolNames) -> Plan:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from msgspec import Struct
 
 from tracewitness.trace import EventIndex, short_tool_name
-from tracewitness.verdict import NearMiss, Status, Verdict
+from tracewitness.verdict import NearMiss, Verdict
 
 if TYPE_CHECKING:
     from tracewitness.expectations.operators import Operator
@@ -62,37 +65,37 @@ class Plan:
 
     Attributes:
         operator: the check.
-        monitor: the class of its monitors.
-        subscriptions: which events go to them, in the order in which they are handed on.
+        start: makes the monitor of one trace.
+        subscriptions: which events go to it, in the order in which they are handed on.
         parts: what the monitor compiled for itself, such as tests of arguments.
+        untouched: the verdict where no event that it asked for came, if that is the same for every such trace.
     """
 
-    __slots__ = ("monitor", "operator", "parts", "subscriptions", "universal")
+    __slots__ = ("operator", "parts", "start", "subscriptions", "universal", "untouched")
 
     def __init__(
         self, operator: Operator, monitor: type[Monitor], subscriptions: list[Subscription], parts: Any = None
     ) -> None:
         self.operator = operator
-        self.monitor = monitor
         self.subscriptions = subscriptions
         self.parts = parts
         self.universal = operator.is_universal()
-
-    def start(self) -> Monitor:
-        """Make the monitor of one trace."""
-        return self.monitor(self)
+        self.start: Callable[[], Monitor] = partial(monitor, self)
+        self.untouched = self.start().verdict(EventIndex()) if monitor.knows_vacuity else None
 
 
-class Monitor:
+class Monitor(Struct, gc=False):
     """The running state of one check on one trace.
 
-    A subclass compiles a `Plan`, has a handler for each of its subscriptions, and can say its verdict at any time.
+    A subclass compiles a `Plan`, has a handler for each of its subscriptions, and can say its verdict at any time. It is
+    made for every check of every trace, so it is a struct that costs little; ``gc=False`` is safe, since nothing that it
+    holds refers back to it.
     """
 
-    __slots__ = ("plan",)
+    #: Whether its verdict is the same for all traces that have none of the events it asked for.
+    knows_vacuity: ClassVar[bool] = False
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    plan: Plan
 
     @classmethod
     def compile(cls, operator: Any, names: ToolNames) -> Plan:
@@ -110,10 +113,6 @@ class Monitor:
         self, evidence: tuple[int, ...], *words: Any, misses: Callable[[], NearMiss | None] | None = None
     ) -> Verdict:
         return Verdict(self.plan.operator, "broken", evidence, words, misses)
-
-    def _either(self, held: bool, evidence: tuple[int, ...], *words: Any) -> Verdict:
-        status: Status = "held" if held else "broken"
-        return Verdict(self.plan.operator, status, evidence, words)
 
 
 def calls_to(names: ToolNames, tool: str) -> Callable[[tuple[str, ...]], bool]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import field
+
 from tracewitness.errors import ExpectationError
 from tracewitness.expectations import wording
 from tracewitness.expectations.evidence import opened
@@ -169,17 +171,16 @@ class _Grounding:
         return self.places.index(place)
 
 
-class GroundingWatch(Monitor):
+class GroundingWatch(Monitor, gc=False):
     """Keeps what was seen, and compares each call's arguments with it."""
 
-    __slots__ = ("calls", "said", "seen", "ungrounded")
+    calls: int = 0
+    ungrounded: list[tuple[Any, ...]] = []
+    said: _Words = field(default_factory=_Words)
+    seen: list[_Seen] = []
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.calls = 0
-        self.said = _Words()
-        self.seen = [_Seen() for _ in plan.parts[0].places]
-        self.ungrounded: list[tuple[Any, ...]] = []
+    def __post_init__(self) -> None:
+        self.seen = [_Seen() for _ in self.plan.parts[0].places]
 
     @classmethod
     def compile(cls, operator: ArgsFrom, names: ToolNames) -> Plan:

@@ -87,14 +87,17 @@ class _Pairing:
             at = own.get(call)
 
 
-class _SequenceWatch(Monitor):
+NO_PAIRING = _Pairing([])
+
+
+def _all_entries(plan: Plan) -> _Pairing:
+    return _Pairing([entry for group in plan.parts[0] for entry in group])
+
+
+class _SequenceWatch(Monitor, gc=False):
     """What the four modes share: the entries' near misses."""
 
-    __slots__ = ("misses",)
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.misses: list[ToolCall] = []
+    misses: list[ToolCall] = []
 
     def _keep_miss(self, call: ToolCall) -> None:
         if len(self.misses) < 64:
@@ -117,16 +120,15 @@ class _SequenceWatch(Monitor):
         return self._held(evidence, wording.sequence_held, operator.mode, len(operator.steps))
 
 
-class _InOrderWatch(_SequenceWatch):
+class _InOrderWatch(_SequenceWatch, gc=False):
     """Takes the entries as a subsequence. The earliest call that completes a group is the best: what is left is most."""
 
-    __slots__ = ("positions", "stage", "stages")
+    stage: int = 0
+    positions: tuple[int, ...] = ()
+    stages: list[_Pairing] = []
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self.stage = 0
-        self.positions: tuple[int, ...] = ()
-        self.stages = [_Pairing(group) for group in plan.parts[0]]
+    def __post_init__(self) -> None:
+        self.stages = [_Pairing(group) for group in self.plan.parts[0]]
 
     def call(self, call: ToolCall) -> None:
         if self.stage == len(self.stages):
@@ -145,14 +147,13 @@ class _InOrderWatch(_SequenceWatch):
         return self._missing(self.stages[self.stage].missing(), self.positions, after)
 
 
-class _AnyOrderWatch(_SequenceWatch):
+class _AnyOrderWatch(_SequenceWatch, gc=False):
     """Gives each entry a call of its own, in any order."""
 
-    __slots__ = ("pairing",)
+    pairing: _Pairing = NO_PAIRING  # its own comes from __post_init__, for it depends on the plan
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self.pairing = _Pairing([entry for group in plan.parts[0] for entry in group])
+    def __post_init__(self) -> None:
+        self.pairing = _all_entries(self.plan)
 
     def call(self, call: ToolCall) -> None:
         if not self.pairing.complete and not self.pairing.offer(call, self.plan.parts[1].counted_as(call.name)):
@@ -164,16 +165,15 @@ class _AnyOrderWatch(_SequenceWatch):
         return self._missing(self.pairing.missing(), self.pairing.positions(), None)
 
 
-class _SubsetWatch(_SequenceWatch):
+class _SubsetWatch(_SequenceWatch, gc=False):
     """Gives each call made an entry of its own; entries may stay unused."""
 
-    __slots__ = ("calls", "pairing", "surplus")
+    calls: int = 0
+    pairing: _Pairing | None = None
+    surplus: ToolCall | None = None
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self.calls = 0
-        self.pairing = _Pairing([entry for group in plan.parts[0] for entry in group])
-        self.surplus: ToolCall | None = None
+    def __post_init__(self) -> None:
+        self.pairing = _all_entries(self.plan)
 
     def call(self, call: ToolCall) -> None:
         self.calls += 1
@@ -189,14 +189,10 @@ class _SubsetWatch(_SequenceWatch):
         return self._all_there(self.pairing.positions())
 
 
-class _ExactWatch(_SequenceWatch):
+class _ExactWatch(_SequenceWatch, gc=False):
     """Takes the calls group by group, with nothing between, before or after them."""
 
-    __slots__ = ("calls",)
-
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self.calls: list[ToolCall] = []
+    calls: list[ToolCall] = []
 
     def call(self, call: ToolCall) -> None:
         if len(self.calls) <= len(self.plan.operator.steps):  # one more proves that there are too many
