@@ -1,4 +1,8 @@
-"""Witness what an AI agent really did: deterministic checks of its tool calls."""
+"""Witness what an AI agent really did: deterministic checks of its tool calls.
+
+Everything public is here by name; it is imported from its room when it is first used, so that ``import tracewitness``
+costs next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,265 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tracewitness.errors import ExpectationError as ExpectationError
-    from tracewitness.errors import ReadError as ReadError
-    from tracewitness.errors import SuiteError as SuiteError
-    from tracewitness.errors import TracewitnessError as TracewitnessError
-    from tracewitness.errors import UsageError as UsageError
-    from tracewitness.expectations import check as check
-    from tracewitness.expectations import compile_checks as compile_checks
-    from tracewitness.matching import ABSENT as ABSENT
-    from tracewitness.matching import ANY as ANY
-    from tracewitness.trace import Trace as Trace
+    from tracewitness.errors import (
+        ExpectationError as ExpectationError,
+    )
+    from tracewitness.errors import (
+        ReadError as ReadError,
+    )
+    from tracewitness.errors import (
+        SuiteError as SuiteError,
+    )
+    from tracewitness.errors import (
+        TracewitnessError as TracewitnessError,
+    )
+    from tracewitness.errors import (
+        UsageError as UsageError,
+    )
+    from tracewitness.evals import (
+        apply_to_result as apply_to_result,
+    )
+    from tracewitness.expectations import (
+        CheckSet as CheckSet,
+    )
+    from tracewitness.expectations import (
+        check as check,
+    )
+    from tracewitness.expectations import (
+        compile_checks as compile_checks,
+    )
+    from tracewitness.matching import (
+        ABSENT as ABSENT,
+    )
+    from tracewitness.matching import (
+        ANY as ANY,
+    )
+    from tracewitness.matching import (
+        AllOf as AllOf,
+    )
+    from tracewitness.matching import (
+        AnyOf as AnyOf,
+    )
+    from tracewitness.matching import (
+        Approx as Approx,
+    )
+    from tracewitness.matching import (
+        Contains as Contains,
+    )
+    from tracewitness.matching import (
+        Difference as Difference,
+    )
+    from tracewitness.matching import (
+        Each as Each,
+    )
+    from tracewitness.matching import (
+        Eq as Eq,
+    )
+    from tracewitness.matching import (
+        Exactly as Exactly,
+    )
+    from tracewitness.matching import (
+        GreaterOrEqual as GreaterOrEqual,
+    )
+    from tracewitness.matching import (
+        GreaterThan as GreaterThan,
+    )
+    from tracewitness.matching import (
+        IsDate as IsDate,
+    )
+    from tracewitness.matching import (
+        IsDateTime as IsDateTime,
+    )
+    from tracewitness.matching import (
+        IsType as IsType,
+    )
+    from tracewitness.matching import (
+        JSONSchema as JSONSchema,
+    )
+    from tracewitness.matching import (
+        Length as Length,
+    )
+    from tracewitness.matching import (
+        LessOrEqual as LessOrEqual,
+    )
+    from tracewitness.matching import (
+        LessThan as LessThan,
+    )
+    from tracewitness.matching import (
+        Matcher as Matcher,
+    )
+    from tracewitness.matching import (
+        Not as Not,
+    )
+    from tracewitness.matching import (
+        OneOf as OneOf,
+    )
+    from tracewitness.matching import (
+        Partial as Partial,
+    )
+    from tracewitness.matching import (
+        Regex as Regex,
+    )
+    from tracewitness.matching import (
+        Satisfies as Satisfies,
+    )
+    from tracewitness.matching import (
+        Search as Search,
+    )
+    from tracewitness.matching import (
+        Unordered as Unordered,
+    )
+    from tracewitness.matching import (
+        differences as differences,
+    )
+    from tracewitness.matching import (
+        matches as matches,
+    )
+    from tracewitness.suites import (
+        Suite as Suite,
+    )
+    from tracewitness.suites import (
+        load_suite as load_suite,
+    )
+    from tracewitness.trace import (
+        UNANSWERED as UNANSWERED,
+    )
+    from tracewitness.trace import (
+        MalformedArguments as MalformedArguments,
+    )
+    from tracewitness.trace import (
+        Problem as Problem,
+    )
+    from tracewitness.trace import (
+        ToolCall as ToolCall,
+    )
+    from tracewitness.trace import (
+        ToolResult as ToolResult,
+    )
+    from tracewitness.trace import (
+        Trace as Trace,
+    )
+    from tracewitness.verdict import (
+        NearMiss as NearMiss,
+    )
+    from tracewitness.verdict import (
+        Verdict as Verdict,
+    )
 
+__version__ = "0.1.0"
+
+__all__ = [
+    "ABSENT",
+    "ANY",
+    "UNANSWERED",
+    "AllOf",
+    "AnyOf",
+    "Approx",
+    "CheckSet",
+    "Contains",
+    "Difference",
+    "Each",
+    "Eq",
+    "Exactly",
+    "ExpectationError",
+    "GreaterOrEqual",
+    "GreaterThan",
+    "IsDate",
+    "IsDateTime",
+    "IsType",
+    "JSONSchema",
+    "Length",
+    "LessOrEqual",
+    "LessThan",
+    "MalformedArguments",
+    "Matcher",
+    "NearMiss",
+    "Not",
+    "OneOf",
+    "Partial",
+    "Problem",
+    "ReadError",
+    "Regex",
+    "Satisfies",
+    "Search",
+    "Suite",
+    "SuiteError",
+    "ToolCall",
+    "ToolResult",
+    "Trace",
+    "TracewitnessError",
+    "Unordered",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "apply_to_result",
+    "check",
+    "compile_checks",
+    "differences",
+    "load_suite",
+    "matches",
+]
+
+#: For each public name, the room that it comes from.
 _ROOMS = {
-    "errors": ["ExpectationError", "ReadError", "SuiteError", "TracewitnessError", "UsageError"],
-    "expectations": ["check", "compile_checks"],
-    "trace": ["Trace"],
+    "ExpectationError": "errors",
+    "ReadError": "errors",
+    "SuiteError": "errors",
+    "TracewitnessError": "errors",
+    "UsageError": "errors",
+    "apply_to_result": "evals",
+    "CheckSet": "expectations",
+    "check": "expectations",
+    "compile_checks": "expectations",
+    "ABSENT": "matching",
+    "ANY": "matching",
+    "AllOf": "matching",
+    "AnyOf": "matching",
+    "Approx": "matching",
+    "Contains": "matching",
+    "Difference": "matching",
+    "Each": "matching",
+    "Eq": "matching",
+    "Exactly": "matching",
+    "GreaterOrEqual": "matching",
+    "GreaterThan": "matching",
+    "IsDate": "matching",
+    "IsDateTime": "matching",
+    "IsType": "matching",
+    "JSONSchema": "matching",
+    "Length": "matching",
+    "LessOrEqual": "matching",
+    "LessThan": "matching",
+    "Matcher": "matching",
+    "Not": "matching",
+    "OneOf": "matching",
+    "Partial": "matching",
+    "Regex": "matching",
+    "Satisfies": "matching",
+    "Search": "matching",
+    "Unordered": "matching",
+    "differences": "matching",
+    "matches": "matching",
+    "Suite": "suites",
+    "load_suite": "suites",
+    "UNANSWERED": "trace",
+    "MalformedArguments": "trace",
+    "Problem": "trace",
+    "ToolCall": "trace",
+    "ToolResult": "trace",
+    "Trace": "trace",
+    "NearMiss": "verdict",
+    "Verdict": "verdict",
 }
-_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
-__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(name)
-    return getattr(importlib.import_module(f"tracewitness.{_HOMES[name]}"), name)
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'tracewitness' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"tracewitness.{_ROOMS[name]}"), name)
+    globals()[name] = value  # so that the next look-up finds it at once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

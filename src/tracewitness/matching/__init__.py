@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
+from .amounts import Approx, GreaterOrEqual, GreaterThan, Length, LessOrEqual, LessThan
 from .assignment import assign
 from .base import AllOf, AnyOf, Matcher, Not, OneOf
 from .compiled import Compiled, compile_expected, differences, matches
-from .differences import Difference
+from .constants import ABSENT, ANY
+from .dates import IsDate, IsDateTime
+from .difference import Difference
+from .functions import Satisfies
+from .json_types import IsType
 from .jsontext import json_value
 from .keys import strict_key
 from .notation import parse, to_file_notation
 from .numeric import json_number
-from .scalars import (
-    ABSENT,
-    ANY,
-    Approx,
-    GreaterOrEqual,
-    GreaterThan,
-    IsDate,
-    IsDateTime,
-    IsType,
-    Length,
-    LessOrEqual,
-    LessThan,
-    Regex,
-    Satisfies,
-    Search,
-)
+from .patterns import Regex, Search
 from .schema import JSONSchema
 from .structures import Contains, Each, Eq, Exactly, Partial, Unordered
 from .values import MISSING

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from tracewitness.display import show
+from tracewitness.display import nearest_name, show
 from tracewitness.errors import ExpectationError, PathPart
 
-from .differences import Difference, Path
+from .difference import Difference, Path
 from .keys import strict_key
 from .nodes import Buildable, Node, Rules, Test, leaf
 from .policies import build
-from .values import UndecidedError
+from .values import UndecidedError, kind_of, noun
 
 
 class Read(Protocol):
@@ -188,10 +188,11 @@ class AnyOf(_Combination):
         nodes = self._built(rules)
         allowed = any(node.absent is True for node in nodes)
         unsaid = any(node.absent is None for node in nodes)
+        test = _test_texts(nodes) or _test_parts([node.test for node in nodes], decisive=True)
         reason = "it does not match" if len(nodes) == 1 else f"none of the {len(nodes)} matches"
         return leaf(
             self,
-            _test_parts([node.test for node in nodes], decisive=True),
+            test,
             lambda _actual: reason,
             absent=True if allowed else None if unsaid else False,
         )
@@ -206,6 +207,20 @@ class OneOf(AnyOf):
 
     __slots__ = ()
     key = "$one_of"
+
+
+def _test_texts(nodes: Sequence[Node]) -> Test | None:
+    """Return a quick test for what is most frequent, alternatives that are all texts; None for others."""
+    quick = [node.quick for node in nodes]
+    texts = {pair[1] for pair in quick if pair is not None and pair[0] is str}
+    if len(texts) < len(nodes):
+        return None
+    test_slowly = _test_parts([node.test for node in nodes], decisive=True)
+
+    def test(actual: object, levels: int) -> bool:
+        return actual in texts if actual.__class__ is str else test_slowly(actual, levels)
+
+    return test
 
 
 def _test_parts(tests: Sequence[Test], *, decisive: bool) -> Test:
@@ -271,3 +286,17 @@ class Not(Matcher):
             lambda _actual: "it matches what it must not",
             absent=None if node.absent is None else not node.absent,
         )
+
+
+def unless(kind: str, actual: object) -> str:
+    """Say that a value of another kind is needed, or nothing if it is of that kind."""
+    return "" if kind_of(actual) == kind else f"a {kind} is needed, not {noun(actual)}"
+
+
+def check_keys(key: str, value: Mapping[Any, object], known: tuple[str, ...]) -> None:
+    """Raise an ExpectationError for a key beside the known ones in what stands under a matcher's key."""
+    for name in value:
+        if name not in known:
+            near = nearest_name(str(name), known)
+            hint = f"; did you mean {near!r}?" if near else f"; it takes {' and '.join(known)}"
+            raise ExpectationError(f"{key} does not know {show(name)}{hint}")

@@ -8,7 +8,7 @@ from typing import Final
 from tracewitness.display import nearest_name, show
 from tracewitness.errors import ExpectationError, PathPart
 
-from .differences import Difference
+from .difference import Difference
 from .jsontext import LEVELS
 from .nodes import LENIENT, STRICT, SUBSET, TOO_DEEP, Node
 from .notation import parse
@@ -107,8 +107,8 @@ def compile_expected(expected: object, policy: str = "subset") -> Compiled:
 
 def _unknown_policy(policy: object) -> str:
     near = nearest_name(policy, POLICIES) if isinstance(policy, str) else None
-    hint = f"; did you mean {near!r}?" if near else ""
-    return f"unknown policy {show(policy)}{hint} The policies are strict, lenient and subset"
+    hint = f"did you mean {near!r}? The" if near else "the"
+    return f"unknown policy {show(policy)}; {hint} policies are {', '.join(POLICIES)}"
 
 
 def matches(expected: object, actual: object, policy: str = "subset") -> bool:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from tracewitness.display import nearest_name, plural, show
 
-from .differences import Difference, Path, why_different
-from .jsontext import unfold
+from .difference import Difference, Path, why_different
+from .jsontext import LEVELS, unfold
 from .keys import strict_key
-from .nodes import Node, Test
-from .values import MISSING, UndecidedError, as_list, as_mapping
+from .nodes import Buildable, Node, Test
+from .values import MISSING, UndecidedError, as_list, as_mapping, noun
 
 Content = dict[Any, object]
 # Opens a value: its content or None, and how many JSON texts may still be opened below.
@@ -74,12 +74,14 @@ def build_mapping(expected: object, parts: Mapping[Any, Node], *, coerces: bool,
 
     def explain(actual: object, path: Path, levels: int) -> list[Difference]:
         try:
-            content, levels = opened(actual, levels)
+            content, left = opened(actual, levels)
         except UndecidedError as undecided:
             return [Difference(path, expected, actual, undecided.reason)]
         if content is None:
-            return [Difference(path, expected, actual, why_not_opened(actual, expected))]
-        found = list(_explained_entries(parts, content, path, levels))
+            shown = {} if isinstance(expected, Buildable) else expected
+            reason = why_not_opened(actual, shown, levels, coerces=coerces)
+            return [Difference(path, expected, actual, reason)]
+        found = list(_explained_entries(parts, content, path, left))
         return found if open_keys else found + _unexpected(parts, content, path)
 
     return Node(expected, test, explain)
@@ -178,11 +180,23 @@ def _opening_by_typed_key(opened: OpenMapping) -> OpenMapping:
     return open_by_typed_key
 
 
-def why_not_opened(actual: object, expected: object) -> str:
-    """Say why a value is not the mapping or list that was expected."""
-    if isinstance(actual, str) and actual.lstrip().startswith(("{", "[")):
-        return "a text, which is not looked into or holds nothing of the kind"
-    return why_different(expected, actual)
+def why_not_opened(actual: object, expected: object, levels: int, *, coerces: bool) -> str:
+    """Say why a value is not the mapping or list that was expected.
+
+    Arguments:
+        expected: the plain value, or an empty one of its kind where a matcher stands for it.
+        levels: how many JSON texts may still be opened.
+        coerces: JSON in texts counts.
+    """
+    if not isinstance(actual, str) or not actual.lstrip().startswith(("{", "[", '"')):
+        needed = f"{noun(expected)} is needed, not {noun(actual)}"
+        return why_different(expected, actual) if expected else needed
+    if not coerces:
+        return "JSON in a text counts only under the policy 'subset'"
+    value, left = unfold(actual, levels)
+    if not isinstance(value, str):
+        return f"the text holds {noun(value)}, not {noun(expected)}"
+    return "the text is not JSON" if left else f"more than {LEVELS} texts in texts are not looked into"
 
 
 def part_of_path(key: object) -> str | int:
@@ -206,7 +220,9 @@ def _explained_entries(
 
 def _unexpected(parts: Mapping[Any, Node], content: Content, path: Path) -> list[Difference]:
     return [
-        Difference((*path, part_of_path(key)), MISSING, value, _hint(key, parts, content, "expected"))
+        Difference(
+            (*path, part_of_path(key)), MISSING, value, _hint(key, parts, content, "perhaps it should be")
+        )
         for key, value in content.items()
         if key not in parts
     ]
@@ -231,35 +247,43 @@ def build_list(expected: Sequence[object], parts: list[Node], *, coerces: bool, 
         exact: a list is not a tuple.
     """
     opened: OpenList = open_list_or_text if coerces else open_list
-    expected_type, tests = type(expected), tuple(part.test for part in parts)
-
-    def test(actual: object, levels: int) -> bool:
-        if exact and type(actual) is not expected_type:
-            return False
-        items, levels = opened(actual, levels)
-        if items is None or len(items) != len(tests):
-            return False
-        for part_test, item in zip(tests, items, strict=True):  # noqa: SIM110  twice as fast as all()
-            if not part_test(item, levels):
-                return False
-        return True
+    expected_type = type(expected) if exact else None
 
     def explain(actual: object, path: Path, levels: int) -> list[Difference]:
         try:
-            items, levels = opened(actual, levels)
+            items, left = opened(actual, levels)
         except UndecidedError as undecided:
             return [Difference(path, expected, actual, undecided.reason)]
         if items is None or (exact and type(actual) is not expected_type):
-            return [Difference(path, expected, actual, why_not_opened(actual, expected))]
+            reason = why_not_opened(actual, expected, levels, coerces=coerces)
+            return [Difference(path, expected, actual, reason)]
         if len(items) != len(parts):
             return [Difference(path, expected, actual, _why_length(len(parts), len(items)))]
         return [
             difference
             for index, (part, item) in enumerate(zip(parts, items, strict=True))
-            for difference in part.explain(item, (*path, index), levels)
+            for difference in part.explain(item, (*path, index), left)
         ]
 
-    return Node(expected, test, explain)
+    return Node(expected, _test_of_list(parts, opened, expected_type), explain)
+
+
+def _test_of_list(parts: Sequence[Node], opened: OpenList, exact_type: type | None) -> Test:
+    tests = tuple(part.test for part in parts)
+
+    def test(actual: Any, levels: int) -> bool:
+        if actual.__class__ is not list:
+            actual, levels = opened(actual, levels)
+        if actual is None or len(actual) != len(tests):
+            return False
+        for part_test, item in zip(tests, actual, strict=True):  # noqa: SIM110  twice as fast as all()
+            if not part_test(item, levels):
+                return False
+        return True
+
+    if exact_type is None:
+        return test
+    return lambda actual, levels: type(actual) is exact_type and test(actual, levels)
 
 
 def _why_length(expected: int, actual: int) -> str:

@@ -60,7 +60,7 @@ def _decoded(text: str) -> object:
 
 
 def json_value(text: str) -> object:
-    """Read the mapping or list that a text holds as JSON, up to `LEVELS` deep; the text itself where it holds none."""
+    """Read the mapping or list that a text holds as JSON; return the text itself where it holds none."""
     try:
         value, _ = unfold(text, LEVELS)
     except UndecidedError:

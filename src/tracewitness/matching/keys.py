@@ -9,7 +9,7 @@ from typing import Any
 from .numeric import is_nan
 from .values import MISSING, UndecidedError, as_mapping, equals, kind_of
 
-_FLAT_KEYS = (str, int, bool, NoneType)
+_FLAT_KEYS = (int, bool, NoneType)
 
 
 def strict_key(value: object) -> Hashable:
@@ -24,9 +24,28 @@ def strict_key(value: object) -> Hashable:
     >>> strict_key(1) == strict_key(True)
     False
     """
-    if type(value) is str:
-        return value
-    return tuple(_tokens(value))
+    if isinstance(value, str):
+        return str.__str__(value)
+    try:
+        return _simple_tokens(value) or tuple(_tokens(value))
+    except (UndecidedError, RecursionError):  # a foreign mapping that can't be read, or a set of cycles
+        return object, type(value), _ByEquality(value)
+
+
+def _simple_tokens(value: object) -> tuple[Hashable, ...] | None:
+    """Write down, quickly, what most arguments are: a mapping of texts to texts and whole numbers."""
+    if type(value) is not dict:
+        return None
+    tokens: list[Hashable] = [dict, 2 * len(value)]
+    try:
+        for key in sorted(value):
+            item = value[key]
+            if type(key) is not str or (type(item) is not str and type(item) is not int):
+                return None
+            tokens += key, item
+    except TypeError:  # keys of several types have no order
+        return None
+    return tuple(tokens)
 
 
 class _ByEquality:
@@ -79,10 +98,14 @@ def _children(item: Any) -> list[object] | None:
     if kind != "mapping":
         return None
     mapping = as_mapping(item) or {}
-    if not all(type(key) in _FLAT_KEYS for key in mapping):
+    if not all(type(key) in _FLAT_KEYS or isinstance(key, str) for key in mapping):
         return [frozenset((strict_key(key), strict_key(value)) for key, value in mapping.items())]
-    ordered = sorted(mapping, key=lambda key: (type(key).__name__, key is not None and key))
-    return [part for key in ordered for part in (key, mapping[key])]
+    return [part for key in sorted(mapping, key=_rank) for part in (key, mapping[key])]
+
+
+def _rank(key: Any) -> tuple[str, Any]:
+    """Order keys of several types, each among its own."""
+    return ("str" if isinstance(key, str) else type(key).__name__), key is not None and key
 
 
 def _leaf(item: object) -> tuple[Any, ...]:

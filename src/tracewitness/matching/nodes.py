@@ -9,7 +9,7 @@ import msgspec
 
 from tracewitness.errors import ExpectationError
 
-from .differences import Difference, Path
+from .difference import Difference, Path
 from .values import UndecidedError
 
 DEPTH: Final = 100  # how deeply an expectation may nest; comparing takes a stack frame a level

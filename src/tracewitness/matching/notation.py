@@ -8,30 +8,30 @@ from typing import Any, Final
 from tracewitness.display import nearest_name, show
 from tracewitness.errors import ExpectationError, PathPart
 
-from . import base, scalars, schema, structures
+from . import amounts, base, constants, dates, json_types, patterns, schema, structures
 from .base import AllOf, Matcher
 from .containers import part_of_path
 from .nodes import DEPTH, TOO_DEEP
-from .values import MISSING, kind_of
+from .values import MISSING, kind_of, nested_deeper_than
 
 _CLASSES: Final[tuple[type[Matcher], ...]] = (
-    type(scalars.ANY),
-    type(scalars.ABSENT),
+    type(constants.ANY),
+    type(constants.ABSENT),
     base.AllOf,
     base.AnyOf,
     base.Not,
     base.OneOf,
-    scalars.Approx,
-    scalars.GreaterOrEqual,
-    scalars.GreaterThan,
-    scalars.IsDate,
-    scalars.IsDateTime,
-    scalars.IsType,
-    scalars.Length,
-    scalars.LessOrEqual,
-    scalars.LessThan,
-    scalars.Regex,
-    scalars.Search,
+    amounts.Approx,
+    amounts.GreaterOrEqual,
+    amounts.GreaterThan,
+    dates.IsDate,
+    dates.IsDateTime,
+    json_types.IsType,
+    amounts.Length,
+    amounts.LessOrEqual,
+    amounts.LessThan,
+    patterns.Regex,
+    patterns.Search,
     schema.JSONSchema,
     structures.Contains,
     structures.Each,
@@ -43,7 +43,7 @@ _CLASSES: Final[tuple[type[Matcher], ...]] = (
 MATCHERS: Final = {matcher.key: matcher for matcher in _CLASSES}
 """The matchers by their names in files."""
 
-_APPROX: Final = scalars.Approx.key
+_APPROX: Final = amounts.Approx.key
 _BESIDE_APPROX: Final = ("rel", "abs")
 
 
@@ -56,6 +56,8 @@ def parse(expected: object) -> object:
     >>> parse({"id": {"$regex": "A.*"}})
     {'id': Regex('A.*')}
     """
+    if nested_deeper_than(expected, DEPTH):  # before anything recurses, so that no long path is written down
+        raise ExpectationError(TOO_DEEP)
     return _parse(expected, DEPTH)
 
 
@@ -101,7 +103,7 @@ def _parse_matchers(mapping: Mapping[str, object], levels: int) -> Matcher:
 def _parse_approx(mapping: Mapping[str, Any]) -> Matcher:
     tolerances = {name: mapping[name] for name in _BESIDE_APPROX if name in mapping}
     try:
-        return scalars.Approx(mapping[_APPROX], **tolerances)
+        return amounts.Approx(mapping[_APPROX], **tolerances)
     except ExpectationError as error:
         raise error.under(_APPROX) from error.__cause__
 

@@ -9,6 +9,7 @@ from typing import Any
 _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(?:[eE]([+-]?[0-9]+))?")
 _SHORT = 600  # digits: int() takes as many whatever sys.set_int_max_str_digits says
 _EXPONENT_DIGITS = 18  # of what decimal can hold
+_SPELLED = 10**18
 
 
 def same_number(one: Any, other: Any) -> bool:
@@ -45,6 +46,11 @@ def text_equals(text: str, number: Any) -> bool:
     return _decimal_equals(text, exponent or "0", number)
 
 
+def spelling_of(number: object) -> str | None:
+    """Return the one integer text that equals a number, or None where it takes a closer look."""
+    return str(number) if type(number) is int and 0 < abs(number) < _SPELLED else None
+
+
 def _decimal_equals(text: str, exponent: str, number: Any) -> bool:
     """Compare by decimal, which neither expands an exponent nor limits the digits."""
     from decimal import Decimal  # slow to import, and rare
@@ -70,7 +76,7 @@ def is_integral(number: Any) -> bool:
 
 
 def json_number(text: str) -> int | float | None:
-    """Read a text that is a JSON number: an integer exactly, else the float nearest to it; None where it is none."""
+    """Read a text that is a JSON number: exactly if an integer, else as the nearest float; or None."""
     found = _JSON_NUMBER.fullmatch(text)
     if found is None or len(text) > _SHORT:
         return None

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from .containers import build_list, build_mapping
-from .differences import Difference, Path, why_different
+from .difference import Difference, Path, why_different
 from .jsontext import LEVELS, unfold
 from .keys import strict_key
 from .nodes import DEPTH, Buildable, Node, Rules, Test, leaf
-from .numeric import is_nan, same_number, text_equals
+from .numeric import is_nan, same_number, spelling_of, text_equals
 from .values import (
     MISSING,
     Kind,
@@ -76,11 +76,18 @@ def _build_number(expected: Any, rules: Rules) -> Node:
 
         return _plain(expected, is_exactly, quick)
 
+    spelling = spelling_of(expected)
+
+    def is_spelled(text: str) -> bool:
+        if spelling is not None and "." not in text and "e" not in text and "E" not in text:
+            return text == spelling  # quicker than the grammar, and by far the most frequent
+        return text_equals(text, expected)
+
     coerces = rules.coerces
 
     def test(actual: object, _levels: int) -> bool:
         if isinstance(actual, str):
-            return coerces and text_equals(actual, expected)
+            return coerces and is_spelled(actual)
         return kind_of(actual) == "number" and same_number(expected, actual)
 
     return _plain(expected, test, quick)

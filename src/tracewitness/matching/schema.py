@@ -9,7 +9,7 @@ from tracewitness.display import printable, show
 from tracewitness.errors import ExpectationError
 
 from .base import Matcher, Read, Write
-from .differences import Difference, Path
+from .difference import Difference, Path
 from .jsontext import unfold
 from .nodes import Node, Rules
 from .values import UndecidedError, kind_of, named
@@ -21,8 +21,8 @@ class JSONSchema(Matcher):
     """Match a value that is valid under a JSON Schema; needs ``pip install tracewitness[schema]``.
 
     Where the policy looks into JSON in texts, a mapping or list in a text is what counts; a schema whose
-    ``type`` takes texts may take the text itself. A ``$ref`` reaches only into the schema; nothing is
-    fetched.
+    ``type`` takes texts may take the text itself. A ``$ref`` reaches only into the schema and the published
+    meta-schemas; nothing is fetched.
 
     Arguments:
         schema: draft 2020-12 unless its own ``$schema`` says otherwise.
@@ -53,7 +53,7 @@ class JSONSchema(Matcher):
         try:
             from jsonschema.exceptions import SchemaError
             from jsonschema.validators import Draft202012Validator, extend, validator_for
-            from referencing.jsonschema import EMPTY_REGISTRY
+            from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
         except ImportError as error:
             problem = "JSONSchema needs the extra 'schema'; run: pip install 'tracewitness[schema]'"
             raise ExpectationError(problem) from error
@@ -66,7 +66,7 @@ class JSONSchema(Matcher):
             raise ExpectationError(problem) from error
         checker = draft.TYPE_CHECKER.redefine("array", _is_array).redefine("object", _is_object)
         extended = extend(draft, type_checker=checker)  # type: ignore[no-untyped-call]
-        return extended(self.schema, registry=EMPTY_REGISTRY)
+        return extended(self.schema, registry=REGISTRY)
 
     def build(self, rules: Rules, /) -> Node:
         find_errors = _finder(self._validator())
@@ -116,11 +116,16 @@ def _finder(validator: Any) -> Callable[[object, int], list[tuple[Path, object, 
     """Return what finds a value's first errors: path, value and message of each."""
     from itertools import islice
 
+    from referencing.exceptions import Unresolvable
+
     def find_errors(value: object, limit: int) -> list[tuple[Path, object, str]]:
         try:
             errors = list(islice(validator.iter_errors(value), limit))
-        except Exception as error:
-            # A reference that leads nowhere or in circles shows only when it is followed.
+        except Unresolvable as error:
+            raise UndecidedError(f"the schema refers to what it does not hold: {error.ref}") from error
+        except RecursionError as error:
+            raise UndecidedError("the value nests too deeply, or the schema refers in a circle") from error
+        except Exception as error:  # of a pattern that is no Python regular expression, say
             raise UndecidedError(f"the schema could not be applied: {named(error)}") from error
         return [(tuple(error.absolute_path), error.instance, printable(error.message)) for error in errors]
 

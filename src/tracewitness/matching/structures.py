@@ -12,7 +12,7 @@ from tracewitness.errors import ExpectationError
 from .assignment import assign
 from .base import Matcher, Read, Write
 from .containers import OpenList, build_mapping, open_list, open_list_or_text, why_not_opened
-from .differences import Difference, Path
+from .difference import Difference, Path
 from .keys import strict_key
 from .nodes import Node, Rules, Test, leaf
 from .policies import build
@@ -156,17 +156,16 @@ class _OfList(_Wrapper):
         return open_list_or_text if rules.coerces else open_list
 
     def _opened(
-        self, opened: OpenList, actual: object, path: Path, levels: int
+        self, rules: Rules, actual: object, path: Path, levels: int
     ) -> tuple[Sequence[object], int] | list[Difference]:
         """Return the items and the JSON levels left, or the difference that there is no list."""
         try:
-            items, levels = opened(actual, levels)
+            items, left = self._opening(rules)(actual, levels)
         except UndecidedError as undecided:
             return [Difference(path, self, actual, undecided.reason)]
         if items is None:
-            reason = why_not_opened(actual, []) if isinstance(actual, str) else ""
-            return [Difference(path, self, actual, reason or f"a list is needed, not {noun(actual)}")]
-        return items, levels
+            return [Difference(path, self, actual, why_not_opened(actual, [], levels, coerces=rules.coerces))]
+        return items, left
 
 
 class Each(_OfList):
@@ -187,7 +186,7 @@ class Each(_OfList):
             return items is not None and all(node.test(item, levels) for item in items)
 
         def explain(actual: object, path: Path, levels: int) -> list[Difference]:
-            found = self._opened(opened, actual, path, levels)
+            found = self._opened(rules, actual, path, levels)
             if isinstance(found, list):
                 return found
             items, levels = found
@@ -229,7 +228,7 @@ class Unordered(_OfList):
             return pairing.is_complete(items, levels)
 
         def explain(actual: object, path: Path, levels: int) -> list[Difference]:
-            found = self._opened(opened, actual, path, levels)
+            found = self._opened(rules, actual, path, levels)
             return found if isinstance(found, list) else pairing.explained(*found, path)
 
         return Node(self, test, explain)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType, NoneType
 from typing import Final, Literal
 
-from tracewitness.display import show
+from tracewitness.display import printable, show
 
 Kind = Literal["null", "bool", "number", "text", "mapping", "list", "other"]
 
@@ -86,7 +86,7 @@ def named(error: BaseException) -> str:
         said = str(error)
     except Exception as broken:  # noqa: BLE001  a foreign exception's __str__ may raise anything
         said = f"its message raised {type(broken).__name__}"
-    return f"{type(error).__name__}: {show(said, 60)}" if said else type(error).__name__
+    return f"{type(error).__name__}: {printable(said, 80)}" if said else type(error).__name__
 
 
 def equals(expected: object, actual: object) -> bool:
@@ -118,7 +118,7 @@ def _copied(value: Mapping[object, object]) -> dict[object, object]:
 
 def as_list(value: object) -> Sequence[object] | None:
     """Return a list's or other sequence's items, or None for what is none (a text is none)."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):  # a union would be built at every call
         return value
     if kind_of(value) != "list":
         return None

@@ -7,6 +7,7 @@ import msgspec
 from tracewitness.display import printable, show
 from tracewitness.errors import PathPart, path_text
 
+from .numeric import same_number
 from .values import MISSING, described, kind_of
 
 Path = tuple[PathPart, ...]
@@ -41,13 +42,13 @@ class Difference(msgspec.Struct, frozen=True):
 
 def _sentence(difference: Difference) -> str:
     reason = difference.reason
-    if reason.startswith("expected "):
-        return reason
     suffix = f" ({reason})" if reason else ""
     if difference.expected is MISSING:
         return f"did not expect {show(difference.actual)}{suffix}"
     if difference.actual is MISSING:
         return f"expected {show(difference.expected)}, but it is missing{suffix}"
+    if reason.startswith("expected "):
+        return reason
     expected, actual = _shown_pair(difference.expected, difference.actual)
     return f"expected {expected}, got {actual}{suffix}"
 
@@ -88,9 +89,9 @@ def why_different(expected: object, actual: object) -> str:
         return f"expected {described(expected)}, got {described(actual)}"
     if isinstance(expected, str) and isinstance(actual, str):
         return _why_texts_differ(expected, actual)
-    if expected_kind in ("number", "list", "other") and type(expected) is not type(actual):
-        return f"expected type {type(expected).__name__}, got {type(actual).__name__}: {show(actual)}"
-    return ""
+    if type(expected) is type(actual) or (expected_kind == "number" and not same_number(expected, actual)):
+        return ""
+    return f"of type {type(actual).__name__}, not {type(expected).__name__}"
 
 
 def _why_texts_differ(expected: str, actual: str) -> str:
@@ -107,4 +108,14 @@ def _why_texts_differ(expected: str, actual: str) -> str:
         return "differs only in case"
     if composed(expected.casefold()).strip() == composed(actual.casefold()).strip():
         return "differs only in case, surrounding white space or Unicode normalisation"
-    return ""
+    return _why_characters_differ(expected, actual)
+
+
+def _why_characters_differ(expected: str, actual: str) -> str:
+    """Name the first two characters that differ where one is not ASCII, since the two may look alike."""
+    index = first_difference(expected, actual)
+    pair = expected[index : index + 1], actual[index : index + 1]
+    if "" in pair or "".join(pair).isascii():
+        return ""
+    wanted, came = (f"U+{ord(character):04X}" for character in pair)
+    return f"character {index} is {came}, not {wanted}"

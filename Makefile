@@ -1,0 +1,48 @@
+# Each target makes its own environment where there is none. PYTHON picks the interpreter: 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint bench format clean
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+# The simulation runner is heavy and only some tests need it.
+$(VENV)/.runner: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --group runner
+	@touch $@
+
+demo: $(VENV)/.core ## Check the recorded runs of an order desk against their expectations
+	@echo "$$ tracewitness check examples/orders/orders.evals.yaml examples/orders/results.json"
+	@$(BIN)/tracewitness check examples/orders/orders.evals.yaml examples/orders/results.json; \
+	  status=$$?; echo "exit status $$status (1: something is broken, as it should be: one agent lied)"; test $$status -eq 1
+
+test: $(VENV)/.runner ## Run the tests
+	$(BIN)/python -m pytest --numprocesses auto --quiet tests
+
+lint: $(VENV)/.dev ## Check style, types and the directions of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev ## Run the benchmarks
+	$(BIN)/python benchmarks/run.py
+
+format: $(VENV)/.dev ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks build dist

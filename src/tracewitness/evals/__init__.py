@@ -1,0 +1,14 @@
+"""Evals of recorded and simulated conversations: deterministic checks beside a judge's grades."""
+
+from tracewitness.evals.runs import CaseCount, RunReport, RunStatus, SuiteCheck, Summary
+from tracewitness.evals.tool_expectations import apply_to_result, evaluate_case
+
+__all__ = [
+    "CaseCount",
+    "RunReport",
+    "RunStatus",
+    "SuiteCheck",
+    "Summary",
+    "apply_to_result",
+    "evaluate_case",
+]

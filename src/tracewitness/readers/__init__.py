@@ -1,0 +1,19 @@
+"""Readers: each turns a recording into a `Trace`, and what it can't make sense of into problems of it."""
+
+from tracewitness.readers.neutral import decode_trace, read_neutral
+from tracewitness.readers.registry import READERS, Reader, trace_of
+from tracewitness.readers.rows import Row, Run, iter_rows, iter_runs
+from tracewitness.readers.text_trace import read_text_trace
+
+__all__ = [
+    "READERS",
+    "Reader",
+    "Row",
+    "Run",
+    "decode_trace",
+    "iter_rows",
+    "iter_runs",
+    "read_neutral",
+    "read_text_trace",
+    "trace_of",
+]

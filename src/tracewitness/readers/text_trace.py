@@ -1,0 +1,427 @@
+"""Read the text trace of a simulation's result, ``detailed_trace``, by the rules of the page on checks.
+
+Each entry is a user's (``User: …``, opaque: whatever it holds is the user's words) or an agent's: lines, each
+of a kind. What this reader decides beyond that page:
+
+- ``User [tag]: …`` is a user's entry too, as in recordings that replay a user.
+- A ``User Query: `` that repeats the user's entry is no second message. One that differs is kept as a system
+  message; where the user's entry holds lines that look like tool lines, it is a problem too, since nobody can
+  say where the user's words end, and those of its lines that stand in the user's entry are taken for the
+  user's.
+- ``Custom Payload`` lines are neither calls nor the agent's words: they are kept as system messages.
+- A line of no kind that has no text before it to continue can't be understood. It may be of a kind that is
+  not known here, or tell that the tool line before it is a part of the agent's words.
+- Where a call's name is certain and only its arguments can't be read, the call is there, with malformed
+  arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from tracewitness.display import show
+from tracewitness.errors import ReadError
+from tracewitness.readers.literals import LiteralError, parse_literal
+from tracewitness.readers.pairing import CallKey, freeze, pair_calls
+from tracewitness.readers.spans import TurnSpans, read_turn_spans
+from tracewitness.trace import Problem, Record, Trace, Unreadable
+
+__all__ = ["is_simulation_result", "read_text_trace"]
+
+_ROW_KEYS = frozenset({"detailed_trace", "expectation_details", "passed", "goals", "error"})
+_USER_ENTRY = re.compile(r"(?:\[Turn [0-9]+\] )?User(?: \[[^\]\n]*\])?:(?: |\Z)")
+_KIND = re.compile(
+    r"""(?:\[Turn\ [0-9]+\]\ )?(?:
+        (?P<call> Tool\ Call:(?:\ |\Z) | Agent\ Action:\ Call\ Tool\  )
+      | (?P<output> Tool\ Call\ \(Output\):(?:\ |\Z) )
+      | (?P<response> Tool\ Response:(?:\ |\Z) )
+      | (?P<agent> Agent\ Text(?:\ \(Diag\))?:(?:\ |\Z) )
+      | (?P<query> User\ Query:(?:\ |\Z) )
+      | (?P<transfer> Agent\ Transfer:\ Transferred\ to\  )
+      | (?P<payload> Custom\ Payload(?:\ \(Output\))?:(?:\ |\Z) )
+    )""",
+    re.VERBOSE,
+)
+# Looked for at every place, also where two of them share a space.
+_BEFORE_ARGS = re.compile(r"(?=( with args | args=))")
+_BEFORE_RESULT = re.compile(r"(?=( with result | response=))")
+_ARGS_BEGIN = re.compile(r"\s*(?:\{|None|null)")
+# What the attempts to split one line may cost, in characters read: some lines hold thousands of separators.
+_ATTEMPT_COST: Final = 32
+_MIN_BUDGET: Final = 65536
+
+
+def is_simulation_result(data: Any) -> bool:
+    """Whether decoded data is a row of a simulation's results. One that failed has only an error."""
+    return isinstance(data, Mapping) and not _ROW_KEYS.isdisjoint(data)
+
+
+def read_text_trace(result: Mapping[str, Any], *, name: str = "") -> Trace:
+    """Read what a simulation's result says the agent did.
+
+    Where the result has spans (``turn_traces``), they decide: a disagreement with the text is a problem, and
+    the calls of that turn are those of the spans. Otherwise the trace is marked as text alone.
+
+    Arguments:
+        result: a row of the simulation's results; ``detailed_trace`` is a list of texts.
+        name: the run's name where the row has none.
+
+    Returns:
+        The trace. Where the row has an ``error``, or no trace, or an empty one, it is no evidence.
+
+    >>> read_text_trace({"detailed_trace": ["User: hi", "Tool Call: greet with args {'name': 'Ann'}"]}).calls
+    (<ToolCall 1: greet({'name': 'Ann'})>,)
+    """
+    own_name = result.get("name")
+    name = own_name if isinstance(own_name, str) and own_name else name
+    reason = _why_no_evidence(result)
+    if reason is not None:
+        return Trace.without_evidence(reason, name=name)
+    turns, problems = read_turn_spans(result.get("turn_traces"))
+    reading = _Reading(turns, problems)
+    for number, entry in enumerate(result["detailed_trace"]):
+        reading.add_entry(number, entry)
+    return reading.finish(name)
+
+
+def _why_no_evidence(result: Mapping[str, Any]) -> str | None:
+    if result.get("error"):
+        return f"the run failed: {show(result['error'])}"
+    if "detailed_trace" not in result:
+        return "the result has no detailed_trace"
+    entries = result["detailed_trace"]
+    if not isinstance(entries, list):
+        return f"detailed_trace is a list of texts, not {show(entries)}"
+    return None if entries else "detailed_trace is empty"
+
+
+class _Item(NamedTuple):
+    """One event as an entry's line tells it.
+
+    Attributes:
+        kind: ``call``, ``output`` (a call from the turn's output), ``response``, ``message`` or
+            ``unreadable``.
+        line: where it begins, from 1.
+        raw, reason: of what is unreadable.
+    """
+
+    kind: str
+    record: Record
+    line: int
+    raw: Any = None
+    reason: str = ""
+
+
+class _Reading:
+    """All entries of one trace, read so far."""
+
+    def __init__(self, turns: dict[int, TurnSpans], problems: list[Problem]) -> None:
+        self._turns = turns
+        self._problems = problems
+        self._items: list[_Item] = []
+        self._entries: list[int] = []
+        self._entry_count = 0
+        self._user_text: str | None = None
+        self._agent_entries = 0
+        self._text_alone = False
+
+    def add_entry(self, number: int, entry: Any) -> None:
+        """Read one entry.
+
+        Arguments:
+            number: its place in the list.
+        """
+        self._entry_count = number + 1
+        if not isinstance(entry, str):
+            self._agent_entries += 1
+            self._add(number, [_unreadable(entry, 1, f"an entry is text, not {show(entry)}")])
+            return
+        user = _USER_ENTRY.match(entry)
+        if user is not None:
+            self._user_text = entry[user.end() :]
+            self._add(number, [_Item("message", Record(user=self._user_text), 1)])
+            return
+        items = _without_repeats(_AgentEntry(entry, self._user_text).read())
+        turn = self._turns.pop(self._agent_entries, None)
+        self._agent_entries += 1
+        if turn is None:
+            self._text_alone = self._text_alone or bool(items)
+        else:
+            items = self._settled(number, items, turn)
+        self._add(number, items)
+
+    def finish(self, name: str) -> Trace:
+        """Return the trace."""
+        for turn in self._turns.values():
+            if turn.agent_calls():
+                reason = "the spans tell of a turn that the text does not have"
+                self._problems.append(Problem(reason, place=turn.place))
+                self._add(self._entry_count, _items_of(turn))
+        unreadable = {
+            position: Unreadable(position, item.raw, item.reason)
+            for position, item in enumerate(self._items)
+            if item.kind == "unreadable"
+        }
+        return Trace(
+            [item.record for item in self._items],
+            name=name,
+            problems=tuple(self._problems),
+            no_evidence=None if self._items else "detailed_trace holds no event",
+            text_alone=self._text_alone,
+            unreadable=unreadable,
+            place_of=self._place_of,
+        )
+
+    def _add(self, number: int, items: list[_Item]) -> None:
+        self._items += items
+        self._entries += [number] * len(items)
+
+    def _place_of(self, position: int) -> str:
+        return f"detailed_trace[{self._entries[position]}], line {self._items[position].line}"
+
+    def _settled(self, number: int, items: list[_Item], turn: TurnSpans) -> list[_Item]:
+        """Return the items, with the calls of the spans in place of the text's where the two disagree."""
+        told = Trace([item.record for item in items if item.kind != "unreadable"])
+        reason = turn.disagreement(told.calls)
+        if reason is None:
+            return items
+        self._problems.append(Problem(reason, place=f"detailed_trace[{number}]"))
+        is_tool = [item.kind in ("call", "output", "response") for item in items]
+        first = is_tool.index(True) if True in is_tool else len(items)
+        kept = [item for item, tool in zip(items[first:], is_tool[first:], strict=True) if not tool]
+        return [*items[:first], *_items_of(turn), *kept]
+
+
+def _items_of(turn: TurnSpans) -> list[_Item]:
+    return [_Item("call", record, 1) for call in turn.agent_calls() for record in call.records()]
+
+
+def _unreadable(raw: Any, line: int, reason: str) -> _Item:
+    return _Item("unreadable", Record(), line, raw, reason)
+
+
+def _without_repeats(items: list[_Item]) -> list[_Item]:
+    """Leave out the calls of the turn's output that a plain line tells of too."""
+    outputs = [index for index, item in enumerate(items) if item.kind == "output"]
+    if not outputs:
+        return items
+    plain = [_key(item.record) for item in items if item.kind == "call"]
+    pairs = pair_calls([_key(items[index].record) for index in outputs], plain)
+    repeats = {outputs[index] for index in pairs}
+    return [item for index, item in enumerate(items) if index not in repeats]
+
+
+def _key(record: Record) -> CallKey:
+    return CallKey(str(record.call), (freeze(record.args), str(record.raw_args)))
+
+
+class _OpenText(NamedTuple):
+    """A text that the next line may continue.
+
+    Attributes:
+        role: ``agent``, ``system``, ``repeated`` (the user's words over again) or ``unreadable``.
+        start: where it begins in the entry.
+        line: its line, from 1.
+    """
+
+    role: str
+    start: int
+    line: int
+
+
+class _AgentEntry:
+    """Reads the lines of one entry.
+
+    Arguments:
+        text: the entry.
+        user_text: what the user said before it, where there is any.
+    """
+
+    def __init__(self, text: str, user_text: str | None) -> None:
+        self._text = text
+        self._user_text = user_text
+        self._items: list[_Item] = []
+        self._line = 1
+        self._next = 0
+        self._open: _OpenText | None = None
+        self._open_end = 0
+        self._users_lines: frozenset[str] = frozenset()
+        self._long_query_seen = False
+
+    def read(self) -> list[_Item]:
+        """Return the events that the entry tells of, in order."""
+        while self._next <= len(self._text):
+            start = self._next
+            end = self._text.find("\n", start)
+            end = len(self._text) if end < 0 else end
+            self._next = end + 1
+            self._read_line(start, end)
+            self._line += 1
+        self._close()
+        return self._items
+
+    def _read_line(self, start: int, end: int) -> None:
+        found = _KIND.match(self._text, start, end)
+        if found is None or self._text[start:end].strip() in self._users_lines:
+            self._continue(start, end)
+            return
+        self._close()
+        kind = found.lastgroup
+        rest = self._text[found.end() : end]
+        if kind == "agent":
+            self._begin("agent", found.end(), end)
+        elif kind == "query":
+            self._query(found, end)
+        elif kind == "payload":
+            self._begin("system", found.start("payload"), end)
+        elif kind == "transfer":
+            self._items.append(_Item("message", Record(transfer=rest), self._line))
+        elif kind == "response":
+            self._items.append(self._response(rest))
+        else:
+            self._items.append(self._call(str(kind), rest))
+
+    def _begin(self, role: str, start: int, end: int) -> None:
+        self._open = _OpenText(role, start, self._line)
+        self._open_end = end
+
+    def _continue(self, start: int, end: int) -> None:
+        if self._open is not None:
+            self._open_end = end
+        elif self._text[start:end].strip():
+            self._begin("unreadable", start, end)
+
+    def _close(self) -> None:
+        """Add the text that stands open."""
+        if self._open is None:
+            return
+        role, start, line = self._open
+        text = self._text[start : self._open_end]
+        self._open = None
+        if role == "agent":
+            self._items.append(_Item("message", Record(agent=text), line))
+        elif role == "system":
+            self._items.append(_Item("message", Record(system=text), line))
+        elif role == "unreadable":
+            reason = f"a line of no kind, with no text before it to continue: {show(text)}"
+            self._items.append(_unreadable(text, line, reason))
+
+    def _query(self, found: re.Match[str], end: int) -> None:
+        """Take the user's words over again, as long as they were."""
+        query_end = self._repeated_until(found.end())
+        reason = self._why_doubtful(query_end)
+        if reason:
+            self._items.append(_unreadable(self._text[found.start() : end], self._line, reason))
+        if query_end is None:
+            self._users_lines = _tool_lines(self._user_text or "")
+            self._begin("system", found.start("query"), end)
+            return
+        self._begin("repeated", found.end(), query_end)
+        self._line += self._text.count("\n", found.end(), query_end)
+        self._next = query_end + 1
+
+    def _repeated_until(self, start: int) -> int | None:
+        """Return where the user's words end that stand from ``start`` on; None where others stand there."""
+        for words in (self._user_text, (self._user_text or "").strip()):
+            if words is not None and self._text.startswith(words, start):
+                end = start + len(words)
+                if end == len(self._text) or self._text[end] == "\n":
+                    return end
+        return None
+
+    def _why_doubtful(self, query_end: int | None) -> str:
+        """Say why it can't be known where the user's words end, or return an empty text."""
+        if self._user_text is None:
+            return "a User Query, and no user's entry before it says how long it is"
+        if not _tool_lines(self._user_text):
+            return ""
+        if query_end is None:
+            return "a User Query that is not what the user's entry says, which holds lines like tool lines"
+        if self._long_query_seen:
+            return "a second User Query with lines like tool lines"
+        self._long_query_seen = True
+        return ""
+
+    def _call(self, kind: str, rest: str) -> _Item:
+        try:
+            split = _split(rest, _BEFORE_ARGS, are_args=True)
+        except ReadError as error:
+            return _unreadable(rest, self._line, f"an unreadable tool call {show(rest)}: {error}")
+        if split.raw is not None:
+            return _Item(kind, Record(call=split.name, raw_args=split.raw), self._line)
+        return _Item(kind, Record(call=split.name, args=split.value or {}), self._line)
+
+    def _response(self, rest: str) -> _Item:
+        try:
+            split = _split(rest, _BEFORE_RESULT, are_args=False)
+        except ReadError as error:
+            return _unreadable(rest, self._line, f"an unreadable tool response {show(rest)}: {error}")
+        if split.raw is not None:
+            return _Item("response", Record(raw_result=split.raw, of=split.name), self._line)
+        return _Item("response", Record(result=split.value, of=split.name), self._line)
+
+
+def _tool_lines(text: str) -> frozenset[str]:
+    """Return those lines of a text, beyond its first, that look like lines of a kind."""
+    _, *lines = text.split("\n")
+    return frozenset(line.strip() for line in lines if _KIND.match(line))
+
+
+class _Split(NamedTuple):
+    """A tool's name, and the value of the literal after it or the text that is none."""
+
+    name: str
+    value: Any = None
+    raw: str | None = None
+
+
+def _split(rest: str, separator: re.Pattern[str], *, are_args: bool) -> _Split:
+    """Split a tool line between name and literal.
+
+    Of all places where a separator stands exactly one must leave a name and a literal of the right sort.
+    Where none does, but a separator stands at one place only, the name is certain all the same.
+
+    Arguments:
+        are_args: whether the literal is a mapping or None; else it is any.
+
+    Raises:
+        ReadError: it splits in no way, or in several.
+    """
+    budget = 4 * len(rest) + _MIN_BUDGET
+    splits: list[_Split] = []
+    ends: list[tuple[int, int]] = []
+    for found in separator.finditer(rest):
+        name_end, start = found.span(1)
+        ends.append((name_end, start))
+        if are_args and not _ARGS_BEGIN.match(rest, start):
+            continue
+        budget -= _ATTEMPT_COST
+        try:
+            value = parse_literal(rest, start)
+            budget -= len(rest) - start
+        except LiteralError as error:
+            budget -= error.position - start
+        else:
+            if rest[:name_end].strip() and (not are_args or value is None or isinstance(value, dict)):
+                splits.append(_Split(rest[:name_end], value))
+        if budget < 0:
+            raise ReadError("too many places where its name could end")
+    if len(splits) > 1:
+        raise ReadError(f"{len(splits)} ways to tell its name from what follows")
+    return splits[0] if splits else _split_by_name(rest, ends)
+
+
+def _split_by_name(rest: str, ends: list[tuple[int, int]]) -> _Split:
+    """Split a line whose literal can't be read, where it is certain what its name is."""
+    if not ends:
+        raise ReadError("nothing follows its name")
+    name_end, start = ends[0]
+    if len(ends) > 1:
+        raise ReadError(f"no literal after any of {len(ends)} places where its name could end")
+    if not rest[:name_end].strip():
+        raise ReadError("no name")
+    if not rest[start:].strip():
+        raise ReadError("nothing follows its name")
+    return _Split(rest[:name_end], raw=rest[start:])

@@ -1,0 +1,1 @@
+"""Reports listen to verdicts and write them down; they decide nothing."""

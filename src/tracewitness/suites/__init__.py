@@ -1,0 +1,19 @@
+"""Eval files: what agents are expected to do, written down in YAML or JSON."""
+
+from __future__ import annotations
+
+from tracewitness.suites.loading import load_suite, parse_suite
+from tracewitness.suites.model import Case, JudgedExpectation, Step, Suite
+from tracewitness.suites.places import Place
+from tracewitness.suites.schema import suite_schema
+
+__all__ = [
+    "Case",
+    "JudgedExpectation",
+    "Place",
+    "Step",
+    "Suite",
+    "load_suite",
+    "parse_suite",
+    "suite_schema",
+]
