@@ -38,7 +38,7 @@ lint: $(VENV)/.dev ## Check style, types and the directions of imports
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev ## Run the benchmarks
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m pytest benchmarks --quiet --benchmark-columns=min,median,max,rounds
 
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff check --fix .

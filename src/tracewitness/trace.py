@@ -7,13 +7,14 @@ somebody first asks.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import force_setattr
 
 from tracewitness.display import nearest_name, printable, show
@@ -131,8 +132,12 @@ class Record(
 
     def to_event(self) -> dict[str, Any]:
         """Return the record as the mapping that it was written as."""
-        fields = ((field, getattr(self, field)) for field in self.__struct_fields__)
-        return {field: value for field, value in fields if value is not UNSET}
+        fields = ((field, getattr(self, field)) for field in Record.__struct_fields__)
+        return {
+            field: _decoded(value) if value.__class__ is Raw else value
+            for field, value in fields
+            if value is not UNSET
+        }
 
 
 _KINDS = Record.__struct_fields__[:8]
@@ -188,7 +193,6 @@ class ToolResult(Struct, frozen=True, gc=False):
     Attributes:
         position: its place in the trace, from 0.
         turn: the turn it stands in.
-        payload: what came back, decoded as it was recorded, or a `MalformedResult`.
         is_error: whether the recording marks it as an error; None where it doesn't say.
         call_position: the position of the call that it answers; None where it answers nothing.
         call_number: the number of that call among the calls, from 0.
@@ -196,11 +200,23 @@ class ToolResult(Struct, frozen=True, gc=False):
 
     position: int
     turn: int
-    payload: Any
+    _payload: Any
     is_error: bool | None
     call_position: int | None
     call_number: int | None
     record: Record
+
+    @property
+    def payload(self) -> Any:
+        """What came back, decoded as it was recorded, or a `MalformedResult`.
+
+        Most payloads are never looked at, so a decoder may leave one as JSON; it is decoded here, once.
+        """
+        payload = self._payload
+        if payload.__class__ is Raw:
+            payload = _decoded(payload)
+            force_setattr(self, "_payload", payload)
+        return payload
 
     def __repr__(self) -> str:
         mark = " (error)" if self.is_error else ""
@@ -284,6 +300,17 @@ class End(Struct, frozen=True, gc=False):
 
 
 Event = Message | ToolCall | ToolResult | Transfer | End | Unreadable
+
+
+def _decoded(raw: Raw) -> Any:
+    """Decode JSON whose grammar was checked when it was passed over; JSON as Python writes it goes further."""
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.MsgspecError:
+        try:
+            return json.loads(bytes(raw))
+        except (ValueError, RecursionError) as error:
+            return MalformedResult(bytes(raw).decode("utf-8", "replace"), f"{type(error).__name__}: {error}")
 
 
 def _known(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Checks on what the real simulation runner returns: its sessions and its models are replaced, nothing else is.
+"""Checks on what the real simulation runner returns: only its sessions and its models are replaced.
 
 Needs the dependency group `runner`; it is skipped where that is not installed.
 """
@@ -65,7 +65,7 @@ class _Sessions:
     def __init__(self, replies: Iterable[Any]) -> None:
         self._replies = list(replies)
 
-    def run(self, **request: Any) -> Any:
+    def run(self, **_: Any) -> Any:
         reply = self._replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
@@ -76,12 +76,12 @@ class _Sessions:
 
 
 class _Models:
-    """Stands in for the models: a user that says its lines, then is content, and a judge that always agrees."""
+    """Stands in for the models: a user that says its lines, then is content; a judge that always agrees."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = list(lines)
 
-    def generate(self, *, response_schema: Any, **request: Any) -> Any:
+    def generate(self, *, response_schema: Any, **_: Any) -> Any:
         if response_schema is eval_utils.ExpectationOutput:
             met = eval_utils.ExpectationStatus.MET
             result = eval_utils.ExpectationResult(expectation="polite", status=met, justification="It was.")

@@ -1,14 +1,15 @@
-"""What every check means, said a second time: over the whole trace, from the page alone, as simply as it can be said.
+"""What every check means, said a second time: over the whole trace, from SEMANTICS.md alone.
 
-Nothing here is quick, and nothing here knows how the library does it: traces are read from their neutral form and
-results are paired again, by the words of the page. Only whether one value matches another is asked of the library.
+Nothing here is quick, and nothing here knows how the library does it: traces are read from their neutral form
+and results are paired again, by the words of the page. Only whether one value matches another is asked of the
+library.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
@@ -208,18 +209,13 @@ class Names:
 
     def is_ambiguous(self, tool: str, calls: Sequence[Call]) -> bool:
         """Say whether two tools of the trace share the last part that a check names."""
-        sharing = {
-            self.canonical(call.name)
-            for call in calls
-            if last_part(call.name) is not None
-            and self.canonical(call.name) != self.canonical(tool)
-            and self.counts_as(call.name, tool)
-        }
-        exact = any(
-            last_part(call.name) is not None and self.canonical(call.name) == self.canonical(tool)
-            for call in calls
+        full = {call.name for call in calls if last_part(call.name) is not None}
+        parts = {last_part(name) for name in full}
+        return any(
+            len({self.canonical(name) for name in full if last_part(name) == part}) > 1
+            for part in parts
+            if self.canonical(part) == self.canonical(tool)
         )
-        return len(sharing) + exact > 1
 
 
 # --------------------------------------------------------------------------- values
@@ -237,23 +233,16 @@ def args_may_match(check: Mapping[str, Any], args: Any) -> bool:
 
 def envelope(payload: Any) -> list[Any]:
     """Return what is inside an envelope, as a list of one, or an empty list."""
-    if isinstance(payload, str):
-        try:
-            payload = json.loads(payload)
-        except ValueError:
-            return []
-    if isinstance(payload, Mapping) and list(payload) == ["result"]:
-        return [payload["result"]]
-    return []
+    payload = decoded(payload)
+    is_envelope = isinstance(payload, Mapping) and list(payload) == ["result"]
+    return [payload["result"]] if is_envelope else []
 
 
 def payload_matches(expected: Any, payload: Any) -> bool:
     """Say whether a payload, or what is in its envelope, matches."""
     inside = envelope(payload)
-    if inside and isinstance(parse(expected), Matcher):
-        seen = inside
-    else:
-        seen = [payload, *inside]
+    only_inside = inside and isinstance(parse(expected), Matcher)
+    seen = inside if only_inside else [payload, *inside]
     return any(matches(expected, each, "subset") for each in seen)
 
 
@@ -310,15 +299,8 @@ def tool_not_called(check: Mapping[str, Any], view: View) -> bool:
     positions = [
         marker.answer.position if "result" in check["before"] else marker.position for marker in markers
     ]
-    # "A call is never its own marker": where it is the first marker, it is not earlier than itself, so another
-    # marker at the same or an earlier position must be there.
-    return all(
-        any(
-            marker is not call and position < call.position
-            for marker, position in zip(markers, positions, strict=True)
-        )
-        for call in offending
-    )
+    # A call is never its own marker; no position is earlier than itself, so that needs no further word here.
+    return all(any(position < call.position for position in positions) for call in offending)
 
 
 def tool_input(check: Mapping[str, Any], view: View) -> bool:
@@ -359,16 +341,14 @@ def end_session(check: Mapping[str, Any], view: View) -> bool:
     )
 
 
-def ending_arguments(call: Call) -> Iterator[Any]:
-    """Return where the arguments of an end of the session may stand."""
-    inside = call.args.get("metadata") if call.args is not MALFORMED else None
-    if call.args is not MALFORMED:
-        yield call.args
-    for metadata in (inside, call.metadata):
-        if isinstance(metadata, Mapping):
-            yield metadata
-            if call.args is not MALFORMED:
-                yield {**metadata, **call.args}
+def ending_arguments(call: Call) -> list[Any]:
+    """Return where the arguments of an end of the session may stand; none where they can't be read."""
+    if call.args is MALFORMED:
+        return []
+    beside = call.metadata or {}
+    inside = call.args.get("metadata")
+    inside = inside if isinstance(inside, Mapping) else {}
+    return [call.args, *filter(None, [inside, beside]), {**beside, **inside, **call.args}]
 
 
 def trace_parsed(check: Mapping[str, Any], view: View) -> bool:
@@ -455,18 +435,31 @@ def as_list(value: Any) -> list[Any]:
 def comes_from(call: Call, value: Any, source: Any, view: View) -> bool:
     """Say whether a value stands in a source at an earlier position than the call."""
     if source == "user":
-        return any(
-            said.position < call.position and stands_alone(str(value), said.text)
-            for said in view.said_by("user")
-        )
+        said = [each.text for each in view.said_by("user") if each.position < call.position]
+        return any(stands_alone(text, message) for text in as_texts(value) for message in said)
     answers = [other.answer for other in view.calls_to(source["tool"]) if other.answer is not None]
     return any(
-        matches(Eq(value), found, "subset")
+        is_same(value, found)
         for answer in answers
         if answer.position < call.position and not answer.is_error and answer.payload is not MALFORMED
         for payload in (answer.payload, *envelope(answer.payload))
         for found in at_path(payload, source["path"])
     )
+
+
+def is_same(value: Any, found: Any) -> bool:
+    """Say whether a value is the one that was found: a scalar by `subset`, all else to the letter."""
+    whole = isinstance(value, (list, Mapping)) or isinstance(found, (list, Mapping))
+    return matches(Eq(value), found, "strict" if whole else "subset")
+
+
+def as_texts(value: Any) -> list[str]:
+    """Return how a person may write a value; what is not said in one piece is not said."""
+    if isinstance(value, bool):
+        return [str(value), str(value).lower()]
+    if isinstance(value, float) and value.is_integer():
+        return [str(value), str(int(value))]
+    return [str(value)] if isinstance(value, (str, int, float)) and value != "" else []
 
 
 def stands_alone(value: str, text: str) -> bool:
@@ -480,16 +473,28 @@ def stands_alone(value: str, text: str) -> bool:
 
 
 def at_path(payload: Any, path: str) -> list[Any]:
-    """Return what stands at a path of dotted keys with `[n]` and `[*]`."""
+    """Return what stands at a path of dotted keys with `[n]` and `[*]`; JSON in a text is looked into."""
     found = [payload]
     for key, index in re.findall(r"([^.\[\]]+)|\[(\d+|\*)\]", path):
-        if key:
-            found = [each[key] for each in found if isinstance(each, Mapping) and key in each]
-        elif index == "*":
-            found = [item for each in found if isinstance(each, list) for item in each]
-        else:
-            found = [each[int(index)] for each in found if isinstance(each, list) and int(index) < len(each)]
+        found = [child for each in found for child in children(decoded(each), key, index)]
     return found
+
+
+def children(value: Any, key: str, index: str) -> list[Any]:
+    """Return what stands at one step of a path."""
+    if key:
+        return [value[key]] if isinstance(value, Mapping) and key in value else []
+    if not isinstance(value, list):
+        return []
+    return value if index == "*" else value[int(index) :][:1]
+
+
+def decoded(value: Any) -> Any:
+    """Return what a text holds as JSON, or the value itself."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def claim(check: Mapping[str, Any], view: View) -> bool:

@@ -121,7 +121,10 @@ class _Checks:
         operators = suite.common_tool_expectations if case is None else case.tool_expectations
         places = suite.common_places if case is None else case.places
         self._checks: CheckSet = compile_checks(operators, suite.aliases)
-        self.places: tuple[Place | None, ...] = (*places, *(None,) * (len(self._checks.operators) - len(places)))
+        self.places: tuple[Place | None, ...] = (
+            *places,
+            *(None,) * (len(self._checks.operators) - len(places)),
+        )
 
     def check(self, run: Run) -> tuple[Verdict, ...]:
         assert run.trace is not None  # noqa: S101 - the caller has sorted out runs that can't be read

@@ -17,6 +17,7 @@ from tracewitness.verdict import Verdict
 __all__ = ["apply_to_result", "evaluate_case"]
 
 _PREFIX: Final = "[tool] "
+_MOST_WORDS: Final = 2000
 _LABEL_FIELDS = frozenset({"type", "tool", "name", "reason"})
 
 
@@ -198,7 +199,7 @@ def _entry(verdict: Verdict) -> dict[str, str]:
         "operator": verdict.operator,
         "expectation": _PREFIX + _description(verdict),
         "status": "Met" if verdict.held else "Not Met",
-        "justification": verdict.explain(),
+        "justification": printable(verdict.explain(), _MOST_WORDS),
     }
 
 

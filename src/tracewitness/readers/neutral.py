@@ -18,10 +18,16 @@ __all__ = ["decode_plainly", "decode_quickly", "decode_trace", "is_neutral", "re
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+class _UndecodedRecord(Record, frozen=True, gc=False, forbid_unknown_fields=True):
+    """A record whose result stays JSON until somebody looks at it: most results are never looked at."""
+
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
 class _Document(Struct, gc=False):
     """A trace as most of them are written: every event as it should be. Other keys are skipped."""
 
-    events: list[Record]
+    events: list[_UndecodedRecord]
     name: str = ""
     error: Any = None
 
@@ -87,6 +93,8 @@ def decode_quickly(data: bytes, name: str = "") -> Trace | None:
         name: the run's name where the document has none.
     """
     try:
+        if not data.isascii():
+            data.decode("utf-8")  # what stays JSON is not tested for it by the decoder
         document = _decode_document(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None

@@ -99,9 +99,9 @@ class Case(Struct, frozen=True, repr_omit_defaults=True):
             "expectations": [expectation.to_file() for expectation in self.expectations],
             "tool_expectations": [operator.to_mapping() for operator in self.tool_expectations],
             "aliases": {tool: list(names) for tool, names in self.aliases.items()},
-            **deepcopy(self.extras),
         }
-        return {key: value for key, value in fields.items() if value or key in ("name", "steps")}
+        given = {key: value for key, value in fields.items() if value or key in ("name", "steps")}
+        return given | deepcopy(self.extras)
 
 
 class Suite(Struct, frozen=True, repr_omit_defaults=True):

@@ -17,6 +17,7 @@ from tracewitness.suites.problems import Problems
 __all__ = [
     "MAX_DEPTH",
     "MAX_VALUES",
+    "TOO_DEEP",
     "Entry",
     "Leaf",
     "ListNode",
@@ -29,6 +30,7 @@ __all__ = [
 
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 1_000_000
+TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep; an eval file needs a few"
 
 
 # gc=False is safe and saves much: a value is finished before what contains it, so nothing can refer back.
@@ -226,8 +228,7 @@ class TreeBuilder:
 
     def _check_depth(self, depth: int, place: Place) -> None:
         if depth > MAX_DEPTH:
-            problem = f"nested more than {MAX_DEPTH} levels deep; an eval file needs a few"
-            raise self._problems.fatal(problem, (), *place)
+            raise self._problems.fatal(TOO_DEEP, (), *place)
 
     def _count(self, size: int, place: Place) -> None:
         self._size += size

@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from tracewitness.display import printable
-from tracewitness.suites.nodes import Leaf, TreeBuilder
+from tracewitness.suites.nodes import TOO_DEEP, Leaf, TreeBuilder
 from tracewitness.suites.numbers import finite_float, whole_number
 from tracewitness.suites.places import Lines, Place
 from tracewitness.suites.problems import Problems
@@ -87,7 +87,9 @@ def build_from_yaml(text: str, problems: Problems) -> TreeBuilder:
         place = lines.place(mark.index if mark else 0)
         raise problems.fatal(_syntax_problem(error), (), *place) from None
     except yaml.reader.ReaderError as error:
-        raise problems.fatal(_character_problem(error), (), *lines.place(error.position)) from None
+        character = _refused_character(error)
+        place = lines.place(text.find(character))  # the error counts bytes or characters, as its parser does
+        raise problems.fatal(_character_problem(character), (), *place) from None
     return reader.builder
 
 
@@ -170,11 +172,16 @@ class _YamlReader:
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError) -> str:
+    if "nesting depth" in (error.problem or ""):  # the parser looks ahead, and has a limit of its own
+        return TOO_DEEP
     context = f" {error.context}" if error.context else ""
     text = printable(f"{error.problem or 'can not be parsed'}{context}")
     return f"not valid YAML: {text}; check indentation, brackets and quotes here"
 
 
-def _character_problem(error: yaml.reader.ReaderError) -> str:
-    code = error.character if isinstance(error.character, int) else ord(error.character)
-    return f"character U+{code:04X} is not possible in YAML; write it as an escape in double quotes"
+def _refused_character(error: yaml.reader.ReaderError) -> str:
+    return chr(error.character) if isinstance(error.character, int) else str(error.character)
+
+
+def _character_problem(character: str) -> str:
+    return f"character U+{ord(character):04X} is not possible in YAML; write it as an escape in double quotes"
