@@ -1,4 +1,4 @@
-"""The shipped example: a suite that uses every operator of the nine, and runs of which some only claim to have acted."""
+"""The shipped example: a suite with each of the nine operators, and runs that do not all do what they say."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_cases() -> None:
 
 
 def test_one_case_uses_all_nine_operators() -> None:
-    """After the common checks, the first case has each of the nine once, in the order of the documentation."""
+    """After the common checks, the first case has each of the nine once."""
     own = case_named("order-in-stock").tool_expectations[len(SUITE.common_tool_expectations) :]
     assert [operator.type_name for operator in own] == NINE
 
@@ -76,7 +76,7 @@ def test_the_judge_believed_every_agent() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["session_id"]))
 def test_runs_are_held_or_broken_as_they_should_be(row: dict[str, Any]) -> None:
-    """The agent that only said so, and the one that ordered before it looked, are found out; the others hold."""
+    """The agent that only said so and the one that ordered before it looked are found out."""
     from tracewitness.evals.tool_expectations import apply_to_result
 
     result = json.loads(json.dumps(row))

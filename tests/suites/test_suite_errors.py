@@ -46,7 +46,7 @@ BAD_FILES: list[tuple[str, str]] = [
     ),
     (
         '- {name: "é😀", tgas: []}',
-        "f.yaml:1:17: unknown key 'tgas'; tags was meant (at $[0].tgas)",
+        "f.yaml:1:16: unknown key 'tgas'; tags was meant (at $[0].tgas)",
     ),
     # duplicates
     (
@@ -284,7 +284,7 @@ BAD_YAML: list[tuple[str, str]] = [
     ("- {name: a, {x: y}: z}\n", "1:13"),
     ("- name: &n [a]\n  *n : x\n", "2:3"),
     ("- name: a\x00\n", "1:10"),
-    ('- name: "caf\u00e9 \U0001f600" \x07\n', "1:17"),
+    ('- name: "caf\u00e9 \U0001f600" \x07\n', "1:18"),
     ('- name: "\\ud800"\n', "1:12"),
     ("- name: \ud800\n", "1:9"),
     ("%FOO\n---\n- a\n", "1:5"),

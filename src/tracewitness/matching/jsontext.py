@@ -5,23 +5,11 @@ from __future__ import annotations
 import json
 from typing import Final
 
+import msgspec
+
 from .values import UndecidedError
 
 LEVELS: Final = 3  # texts in texts along one path that are looked into
-
-
-class _RepeatedKeyError(Exception):
-    pass
-
-
-def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    mapping = dict(pairs)
-    if len(mapping) != len(pairs):
-        raise _RepeatedKeyError
-    return mapping
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_without_repetition)
 
 
 def unfold(text: str, levels: int) -> tuple[object, int]:
@@ -47,12 +35,18 @@ def unfold(text: str, levels: int) -> tuple[object, int]:
 
 
 def _decoded(text: str) -> object:
+    """Decode a text; None where it is no JSON. Of a key that is there twice the last counts, as for every reader."""
     try:
-        return _DECODER.decode(text)
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return _decoded_widely(text)  # NaN, 1e400 and halves of surrogate pairs are written too
+
+
+def _decoded_widely(text: str) -> object:
+    try:
+        return json.loads(text)
     except json.JSONDecodeError:
         return None
-    except _RepeatedKeyError:
-        raise UndecidedError("the JSON text has a key twice in one mapping") from None
     except RecursionError:
         raise UndecidedError("the JSON text nests too deeply to be read") from None
     except ValueError:  # of int(), which limits the digits

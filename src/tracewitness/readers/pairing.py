@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracewitness.display import show
+from tracewitness.readers.literals import MAX_DEPTH
 
 __all__ = ["CallKey", "freeze", "is_resource_name", "pair_calls"]
 
@@ -58,18 +59,21 @@ def _pair(wanted: Sequence[Hashable], offered: Sequence[Hashable], pairs: dict[i
             pairs[index] = queue.popleft()
 
 
-def freeze(value: Any) -> Hashable:
+def freeze(value: Any, depth: int = 0) -> Hashable:
     """Return a hashable stand-in for plain data: equal where the data are equal by value.
 
     Numbers are equal by value, a bool is no number, ``nan`` equals ``nan``, and lists and tuples are alike.
+    What is nested deeper than any literal of a text trace is equal to nothing in one.
 
     >>> freeze({"n": [1, True]}) == freeze({"n": (1.0, True)}), freeze(1) == freeze(True)
     (True, False)
     """
+    if depth > MAX_DEPTH:
+        return "too deep"
     if isinstance(value, Mapping):
-        return "mapping", frozenset((freeze(key), freeze(item)) for key, item in value.items())
+        return "mapping", frozenset((freeze(key), freeze(item, depth + 1)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return "list", tuple(freeze(item) for item in value)
+        return "list", tuple(freeze(item, depth + 1) for item in value)
     if isinstance(value, bool):
         return "bool", value
     if isinstance(value, float) and math.isnan(value):

@@ -192,7 +192,10 @@ def _match(
         offered = [index for index, span in enumerate(spans) if (span.args is not UNSET) is with_args]
         found = pair_calls(
             [CallKey(call.name, _call_args(call) if with_args else None) for call in calls],
-            [CallKey(spans[index].name, freeze(spans[index].args)) for index in offered],
+            [
+                CallKey(spans[index].name, freeze(spans[index].args) if with_args else None)
+                for index in offered
+            ],
         )
         taken = {offered[index] for index in found.values()}
         pairs += [(calls[left], spans[offered[right]]) for left, right in found.items()]

@@ -1,0 +1,183 @@
+"""Where a result has spans, they decide what was called; the text is compared with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tracewitness.readers import read_text_trace
+from tracewitness.trace import UNANSWERED, MalformedArguments, Trace
+
+_TEXT = "Tool Call: a with args {'n': 1.0}\nTool Response: a with result {'ok': True}\nAgent Text: Done"
+
+
+def _tool(name: str, children: tuple[Any, ...] = (), **attributes: Any) -> dict[str, Any]:
+    return {"name": "Tool", "attributes": {"name": name, **attributes}, "childSpans": list(children)}
+
+
+def _turn(*children: Any, index: int = 0) -> dict[str, Any]:
+    llm = {"name": "LLM", "attributes": {"model": "m"}}
+    return {"turn_index": index, "root_span": {"name": "Turn", "childSpans": [llm, *children]}}
+
+
+def _read(text: str, *turns: Any) -> Trace:
+    return read_text_trace({"detailed_trace": ["User: x", text], "turn_traces": list(turns)})
+
+
+def _calls(trace: Trace) -> list[tuple[str, Any]]:
+    return [(call.name, call.args) for call in trace.calls]
+
+
+_AGREE = {
+    "the same": [_tool("a", args={"n": 1}, response={"ok": True})],
+    "no response in the span": [_tool("a", args={"n": 1})],
+    "no args in the span": [_tool("a")],
+    "args as JSON text": [_tool("a", args='{"n": 1}')],
+    "an envelope": [_tool("a", args={"n": 1}, response={"result": {"ok": True}})],
+    "a response as JSON text": [_tool("a", args={"n": 1}, response='{"ok": true}')],
+    "a resource name": [_tool("projects/p/tools/9", args={"n": 1})],
+    "an inline name": [{"name": "Tool: a", "attributes": {"args": {"n": 1}}}],
+    "under another span": [{"name": "Agent", "child_spans": [_tool("a", args={"n": 1})]}],
+    "with a nested call": [_tool("a", (_tool("inner", args={}),), args={"n": 1})],
+    "with a callback's call": [
+        {"name": "Callback", "childSpans": [_tool("inner")]},
+        _tool("a", args={"n": 1}),
+    ],
+}
+
+
+@pytest.mark.parametrize("spans", _AGREE.values(), ids=_AGREE.keys())
+def test_spans_that_agree_leave_the_text(spans: list[Any]) -> None:
+    """The trace is that of the text, without a problem, and it is no longer text alone."""
+    trace = _read(_TEXT, _turn(*spans))
+    assert (_calls(trace), trace.problems, trace.text_alone) == ([("a", {"n": 1.0})], (), False)
+
+
+_DISAGREE = {
+    "no tool span": ([], []),
+    "another name": ([_tool("b", args={"n": 1})], [("b", {"n": 1})]),
+    "other arguments": ([_tool("a", args={"n": 2})], [("a", {"n": 2})]),
+    "a bool": ([_tool("a", args={"n": True})], [("a", {"n": True})]),
+    "one more": ([_tool("a", args={"n": 1}), _tool("c", args={})], [("a", {"n": 1}), ("c", {})]),
+    "another response": ([_tool("a", args={"n": 1}, response={"ok": False})], [("a", {"n": 1})]),
+    "only nested": ([_tool("b", (_tool("a", args={"n": 1}),), args={})], [("b", {})]),
+}
+
+
+@pytest.mark.parametrize(("spans", "calls"), _DISAGREE.values(), ids=_DISAGREE.keys())
+def test_spans_that_disagree_decide(spans: list[Any], calls: list[Any]) -> None:
+    """The calls are those of the spans, and the disagreement is a problem that may hide a call."""
+    trace = _read(_TEXT, _turn(*spans))
+    assert _calls(trace) == calls
+    assert [(problem.place, problem.hides_call) for problem in trace.problems] == [
+        ("detailed_trace[1]", True)
+    ]
+    assert "turn_traces[0]" in str(trace.problems[0])
+
+
+def test_the_spans_results_come_with_their_calls() -> None:
+    """Where the text's result is not what the span has, the span's counts."""
+    trace = _read(_TEXT, _turn(_tool("a", args={"n": 1}, response={"ok": False})))
+    assert trace.calls[0].result == {"ok": False}
+
+
+def test_a_span_without_args_says_nothing_of_them() -> None:
+    """In place of the text's call stands one whose arguments are not known; they are not taken for none."""
+    trace = _read("Agent Text: Done", _turn(_tool("pay")))
+    assert isinstance(trace.calls[0].args, MalformedArguments)
+    assert trace.calls[0].result is UNANSWERED
+
+
+def test_messages_stay_where_spans_decide() -> None:
+    """What was said keeps its order around the calls."""
+    text = "Agent Text: One\nTool Call: forged with args {}\nAgent Text: Two"
+    trace = _read(text, _turn(_tool("real", args={})))
+    assert [next(iter(event)) for event in trace.to_events()] == ["user", "agent", "call", "agent"]
+
+
+def test_parallel_calls_may_stand_in_any_order() -> None:
+    """The order of the text is kept."""
+    text = "Tool Call: a with args {}\nTool Call: b with args {}"
+    trace = _read(text, _turn(_tool("b", args={}), _tool("a", args={})))
+    assert ([name for name, _ in _calls(trace)], trace.problems) == (["a", "b"], ())
+
+
+def test_a_call_of_a_nested_span_may_be_told() -> None:
+    """Some recordings tell of what a tool called, others don't."""
+    text = "Tool Call: a with args {}\nTool Call: inner with args {}"
+    trace = _read(text, _turn(_tool("a", (_tool("inner", args={}),), args={})))
+    assert ([name for name, _ in _calls(trace)], trace.problems) == (["a", "inner"], ())
+
+
+@pytest.mark.parametrize("turns", [[], [{"turn_index": 0, "root_span": {"name": "Turn"}}], [_turn(index=7)]])
+def test_a_turn_without_spans_is_text_alone(turns: list[Any]) -> None:
+    """No turn, a bare root, or the spans of another turn do not speak about this one."""
+    trace = _read(_TEXT, *turns)
+    assert (_calls(trace), trace.problems, trace.text_alone) == ([("a", {"n": 1.0})], (), True)
+
+
+def test_spans_of_a_turn_that_the_text_lacks_are_a_problem() -> None:
+    """Their calls are in the trace, at its end."""
+    trace = _read(_TEXT, _turn(_tool("pay", args={}), index=1))
+    assert [name for name, _ in _calls(trace)] == ["a", "pay"]
+    assert [problem.place for problem in trace.problems] == ["turn_traces[0]"]
+
+
+def test_turns_are_counted_by_the_agents_entries() -> None:
+    """Spans are compared with the entry of their own turn."""
+    entries = ["User: x", "Agent Text: Hello", "User: y", "Tool Call: a with args {}"]
+    turns = [_turn(), _turn(_tool("a", args={}), index=1)]
+    trace = read_text_trace({"detailed_trace": entries, "turn_traces": turns})
+    assert (_calls(trace), trace.problems, trace.text_alone) == ([("a", {})], (), False)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        5,
+        {"root_span": {"childSpans": [_tool("a")]}},
+        {"turn_index": -1, "root_span": {}},
+        {"turn_index": True, "root_span": {}},
+        {"turn_index": 0, "root_span": "Turn"},
+        {"turn_index": 0, "root_span": {"childSpans": {"name": "Tool"}}},
+        {"turn_index": 0, "root_span": {"childSpans": ["Tool"]}},
+        {"turn_index": 0, "root_span": {"childSpans": [{"name": "Tool"}]}},
+        {"turn_index": 0, "root_span": {"childSpans": [{"name": "Tool", "attributes": []}]}},
+        {"turn_index": 0, "root_span": {"childSpans": [{"name": "Tool", "attributes": "a"}]}},
+    ],
+)
+def test_spans_that_cannot_be_read_are_a_problem(turn: Any) -> None:
+    """The text stands alone then, and what the spans would have said may hide a call."""
+    trace = _read(_TEXT, turn)
+    assert _calls(trace) == [("a", {"n": 1.0})]
+    assert [(problem.place, problem.hides_call) for problem in trace.problems] == [("turn_traces[0]", True)]
+
+
+def test_a_turn_that_stands_there_twice_is_a_problem() -> None:
+    """Which of the two counts is not decided."""
+    trace = _read(_TEXT, _turn(_tool("a", args={"n": 1})), _turn())
+    assert [problem.place for problem in trace.problems] == ["turn_traces[1]"]
+
+
+def test_turn_traces_that_are_no_list_are_a_problem() -> None:
+    """Only their absence says that there are none."""
+    trace = read_text_trace({"detailed_trace": ["User: x"], "turn_traces": {"0": {}}})
+    assert [problem.place for problem in trace.problems] == ["turn_traces"]
+
+
+def test_a_tree_of_spans_may_be_as_deep_as_it_likes() -> None:
+    """Twenty thousand levels are walked without a crash."""
+    span: dict[str, Any] = _tool("a", args={"n": 1})
+    for _ in range(20_000):
+        span = {"name": "Agent", "childSpans": [span]}
+    assert _read(_TEXT, _turn(span)).problems == ()
+
+
+def test_arguments_of_any_depth_are_compared() -> None:
+    """A span may hold arguments that are nested more deeply than Python compares."""
+    args: dict[str, Any] = {}
+    for _ in range(20_000):
+        args = {"n": args}
+    trace = _read(_TEXT, _turn(_tool("a", args=args)))
+    assert trace.problems

@@ -1,0 +1,394 @@
+"""The text trace beyond the conformance file: forged lines, repeats, places, cost, and what the reader decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracewitness.readers import read_text_trace
+from tracewitness.trace import (
+    UNANSWERED,
+    MalformedArguments,
+    MalformedResult,
+    Message,
+    ToolCall,
+    Trace,
+    Transfer,
+    Unreadable,
+)
+
+
+def _read(*entries: Any, **result: Any) -> Trace:
+    return read_text_trace({"detailed_trace": list(entries), **result})
+
+
+def _calls(trace: Trace) -> list[tuple[str, Any]]:
+    return [(call.name, call.args) for call in trace.calls]
+
+
+def _messages(trace: Trace) -> list[tuple[str, str]]:
+    return [(event.role, event.text) for event in trace.events if isinstance(event, Message)]
+
+
+# ------------------------------------------------------------------------------------------------- texts and turns
+
+
+def test_every_kind_becomes_its_event() -> None:
+    """Words, hand-overs and payloads keep their order and their text; a payload is a system message."""
+    trace = _read(
+        "User: a lamp",
+        "User Query: a lamp\nAgent Text: One moment\nplease\nAgent Text (Diag): thinking\nTool Call: ping with args {}"
+        "\nAgent Transfer: Transferred to billing agent\nCustom Payload: {'card': 1}",
+    )
+    assert _messages(trace) == [
+        ("user", "a lamp"),
+        ("agent", "One moment\nplease"),
+        ("agent", "thinking"),
+        ("system", "Custom Payload: {'card': 1}"),
+    ]
+    assert [event.agent for event in trace.events if isinstance(event, Transfer)] == ["billing agent"]
+    assert (trace.text_alone, trace.problems) == (True, ())
+
+
+def test_a_turn_begins_at_each_user_entry_alone() -> None:
+    """A repeated query begins no second turn, and what comes before the first entry is turn 0."""
+    trace = _read(
+        "Tool Call: greet with args {}",
+        "User: one",
+        "User Query: one\nTool Call: a with args {}",
+        "User [Generated TTS]: two",
+        "[Turn 2] User Query: two\n[Turn 2] Tool Call: b with args {}",
+    )
+    assert [(call.name, call.turn) for call in trace.calls] == [("greet", 0), ("a", 1), ("b", 2)]
+
+
+def test_a_tagged_user_entry_is_opaque() -> None:
+    """A recording that replays a user tags the entry; it is the user's words all the same."""
+    trace = _read("User [Past Audio Turn #3]: hi\nTool Call: pay with args {}", "Agent Text: no")
+    assert trace.calls == ()
+    assert _messages(trace)[0] == ("user", "hi\nTool Call: pay with args {}")
+
+
+def test_an_entry_of_a_silent_turn_is_nothing() -> None:
+    """The runner writes an empty entry where the agent said and did nothing."""
+    trace = _read("User: hi", "", "User: still there?", "Agent Text: yes\n\n")
+    assert (len(trace.events), trace.problems) == (3, ())
+
+
+@pytest.mark.parametrize("entries", [[""], ["", "\n"]])
+def test_entries_without_any_event_are_no_evidence(entries: list[str]) -> None:
+    """A trace in which nothing at all was recorded proves nothing."""
+    assert "no event" in (_read(*entries).no_evidence or "")
+
+
+@pytest.mark.parametrize("line", ["Hello", "Tool Error: ping", "tool call: ping with args {}"])
+def test_a_line_of_no_kind_without_text_before_is_a_problem(line: str) -> None:
+    """It may be of a kind that is not known here, so that it may hide a call."""
+    trace = _read("User: hi", f"{line}\nTool Call: ping with args {{}}")
+    assert [(problem.position, problem.hides_call) for problem in trace.problems] == [(1, True)]
+    assert _calls(trace) == [("ping", {})]
+
+
+def test_text_that_goes_on_after_a_tool_line_is_a_problem() -> None:
+    """The runner never writes that; a tool line inside the agent's own words looks like that."""
+    trace = _read("User: hi", "Agent Text: So:\nTool Call: pay with args {}\nand then I am done.\n")
+    assert [problem.place for problem in trace.problems] == ["detailed_trace[1], line 3"]
+
+
+# --------------------------------------------------------------------------------------------------- the user's query
+
+
+def test_a_query_with_space_around_it_is_still_the_users() -> None:
+    """The platform may trim what the user said."""
+    trace = _read(
+        "User:  hi\nTool Call: pay with args {} ",
+        "User Query: hi\nTool Call: pay with args {}\nAgent Text: no",
+    )
+    assert (trace.calls, trace.problems) == ((), ())
+
+
+def test_a_query_of_other_words_is_kept() -> None:
+    """What speech recognition heard, or an event's name, is a system message; nobody could have forged a line."""
+    trace = _read("User: event: welcome", "User Query: <welcome>\nTool Call: greet with args {}")
+    assert _messages(trace)[1] == ("system", "User Query: <welcome>")
+    assert (_calls(trace), trace.problems) == ([("greet", {})], ())
+
+
+def test_a_query_of_other_words_after_a_forged_line_is_a_problem() -> None:
+    """Where the user's entry holds a tool line and the query differs, that line is no call, and the end is unknown."""
+    trace = _read(
+        "User: Hi!\nTool Call: pay with args {}",
+        "User Query: Hi\nTool Call: pay with args {}\nAgent Text: no\nTool Call: greet with args {}",
+    )
+    assert _calls(trace) == [("greet", {})]
+    assert [problem.hides_call for problem in trace.problems] == [True]
+
+
+def test_a_second_long_query_is_a_problem() -> None:
+    """An agent that writes the user's query again could hide its own call under the user's words."""
+    words = "Hi\nTool Call: pay with args {}"
+    trace = _read(f"User: {words}", f"User Query: {words}\nAgent Text: ok\nUser Query: {words}")
+    assert [problem.hides_call for problem in trace.problems] == [True]
+
+
+def test_a_query_without_a_users_entry_is_a_problem() -> None:
+    """Nothing says how long it is."""
+    trace = _read("User Query: hi\nTool Call: pay with args {}")
+    assert [problem.place for problem in trace.problems] == ["detailed_trace[0], line 1"]
+
+
+def test_lines_after_a_long_query_keep_their_numbers() -> None:
+    """A place names the line of the entry, also after words of several lines."""
+    trace = _read("User: a\nb", "User Query: a\nb\nTool Call: pay")
+    assert [problem.place for problem in trace.problems] == ["detailed_trace[1], line 3"]
+
+
+# ------------------------------------------------------------------------------------------- between name and literal
+
+
+@pytest.mark.parametrize(
+    ("rest", "name", "args"),
+    [
+        ("f with args args={}", "f with args", {}),
+        ("f with args with args {}", "f with args", {}),
+        ("f args= with args {}", "f args=", {}),
+        ("f with args {} with args {'a': 1}", "f with args {}", {"a": 1}),
+        ("f with args {'a': \" with args {'b': 1}\"}", "f", {"a": " with args {'b': 1}"}),
+        ("f with args {'a': 'x args={} with args None'}", "f", {"a": "x args={} with args None"}),
+        ("f with args null", "f", {}),
+        ("f with args  {'a': 1} \r", "f", {"a": 1}),
+    ],
+)
+def test_the_one_split_is_found(rest: str, name: str, args: dict[str, Any]) -> None:
+    """Of all separators the one is taken that leaves a name and a mapping."""
+    trace = _read("User: x", f"Tool Call: {rest}")
+    assert (_calls(trace), trace.problems) == ([(name, args)], ())
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "",
+        "f",
+        "f with args",
+        "f with args ",
+        " with args {}",
+        "   with args {}",
+        "f with args {'a': oops} with args x",
+        "f with args None with args oops",
+    ],
+)
+def test_a_line_without_a_certain_name_may_hide_any_call(rest: str) -> None:
+    """Where it can't be told what was called, the event is unreadable, and no tool can be ruled out."""
+    trace = _read("User: x", f"Tool Call: {rest}")
+    assert isinstance(trace.events[1], Unreadable)
+    assert [problem.hides_call for problem in trace.problems] == [True]
+
+
+def test_a_certain_name_with_unreadable_arguments_is_a_call() -> None:
+    """The call is there; its arguments stay as they were written, and hide no other call."""
+    trace = _read("User: x", "Tool Call: book with args {'at': datetime.date(2024, 5, 1)}")
+    assert isinstance(trace.calls[0].args, MalformedArguments)
+    assert trace.calls[0].args.raw == "{'at': datetime.date(2024, 5, 1)}"
+    assert [problem.hides_call for problem in trace.problems] == [False]
+
+
+def test_an_unreadable_result_still_answers_its_call() -> None:
+    """Otherwise the next result would be taken for that of the earlier call."""
+    trace = _read(
+        "User: x",
+        "Tool Call: get with args {'id': 1}\nTool Call: get with args {'id': 2}\n"
+        "Tool Response: get with result <Order 1>\nTool Response: get with result 'second'",
+    )
+    first, second = trace.calls
+    assert isinstance(first.result, MalformedResult)
+    assert second.result == "second"
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        " with args {" * 50_000,
+        " with args {'a': " * 50_000,
+        " with args {'a': '" * 50_000,
+        ' with args {"a": [' * 50_000,
+        " args=None" * 50_000,
+    ],
+    ids=["brace", "key", "quote", "list", "none"],
+)
+def test_a_text_full_of_separators_costs_little(argument: str) -> None:
+    """Half a megabyte of separators in an argument is read or given up, not tried at every place to the end."""
+    trace = _read("User: x", f"Tool Call: note with args {{'text': {argument!r}}}")
+    (event,) = trace.events[1:]
+    if isinstance(event, ToolCall):
+        assert event.args == {"text": argument}
+    else:
+        assert trace.problems[0].hides_call
+
+
+# -------------------------------------------------------------------------------------------------- repeats and pairs
+
+
+def test_a_repeat_prefers_its_own_name() -> None:
+    """A resource name takes no partner from an output call that is named like the plain one."""
+    trace = _read(
+        "User: x",
+        "Tool Call (Output): projects/p/tools/9 with args {}\nTool Call (Output): a with args {}\n"
+        "Tool Call: a with args {}\nTool Call: b with args {}",
+    )
+    assert _calls(trace) == [("a", {}), ("b", {})]
+
+
+@pytest.mark.parametrize(
+    ("output", "plain"),
+    [("a", "b"), ("projects/p/tools/1", "projects/p/tools/2"), ("p/toolsets/s/x", "p/tools/y")],
+)
+def test_other_tools_are_no_repeats(output: str, plain: str) -> None:
+    """Two display names, and two resource names, are of two tools."""
+    trace = _read(
+        "User: x", f"Tool Call: {plain} with args {{}}\nTool Call (Output): {output} with args {{}}"
+    )
+    assert [name for name, _ in _calls(trace)] == [plain, output]
+
+
+def test_a_repeat_with_unreadable_arguments_is_one_call() -> None:
+    """The same unreadable text twice is the same call."""
+    args = "{'at': datetime.date(2024, 5, 1)}"
+    trace = _read("User: x", f"Tool Call: a with args {args}\nTool Call (Output): a with args {args}")
+    assert len(trace.calls) == 1
+
+
+def test_a_bool_is_no_number_in_a_repeat() -> None:
+    """Arguments that differ only in `1` and `True` are of two calls."""
+    trace = _read("User: x", "Tool Call: a with args {'n': 1}\nTool Call (Output): a with args {'n': True}")
+    assert len(trace.calls) == 2
+
+
+def test_nan_arguments_are_the_same() -> None:
+    """`nan` is itself when two accounts of a call are compared."""
+    trace = _read("User: x", "Tool Call: a with args {'n': nan}\nTool Call (Output): a with args {'n': nan}")
+    assert len(trace.calls) == 1
+
+
+# ------------------------------------------------------------------------------------------------------- what is amiss
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        ({"error": "timed out", "detailed_trace": ["User: x"]}, "timed out"),
+        ({"name": "n"}, "no detailed_trace"),
+        ({"detailed_trace": None}, "list of texts"),
+        ({"detailed_trace": "User: x"}, "list of texts"),
+        ({"detailed_trace": []}, "empty"),
+    ],
+)
+def test_no_trace_is_no_evidence(result: dict[str, Any], reason: str) -> None:
+    """A failed run, and one without a trace, proves nothing; the trace says why, and keeps the name."""
+    trace = read_text_trace(result, name="fallback")
+    assert reason in (trace.no_evidence or "")
+    assert trace.problems
+    assert trace.name == result.get("name", "fallback")
+
+
+def test_an_entry_that_is_no_text_is_a_problem_in_its_place() -> None:
+    """The entries beside it are read."""
+    trace = _read("User: x", {"call": "a"}, "Tool Call: b with args {}")
+    assert [(problem.position, problem.place) for problem in trace.problems] == [
+        (1, "detailed_trace[1], line 1")
+    ]
+    assert _calls(trace) == [("b", {})]
+
+
+def test_every_problem_has_its_place() -> None:
+    """Unreadable lines, malformed arguments and stray results name the entry and the line."""
+    trace = _read(
+        "User: x",
+        "Agent Text: a\nb\nTool Call: f\nTool Call: g with args {x}\nTool Response: h with result 1",
+    )
+    assert sorted(problem.place for problem in trace.problems) == [
+        f"detailed_trace[1], line {line}" for line in (3, 4, 5)
+    ]
+
+
+@given(st.lists(st.text(st.sampled_from("ab\n :{}'\"\\[]()")) | st.none() | st.integers()))
+def test_no_entry_raises(entries: list[Any]) -> None:
+    """Whatever stands in the list, a trace comes of it."""
+    assert isinstance(_read(*entries, "User: x").events, tuple)
+
+
+_PIECES = st.sampled_from(
+    [
+        "Tool Call: f",
+        " with args ",
+        " args=",
+        "{}",
+        "{'a': 1}",
+        "None",
+        "\n",
+        "Agent Text: ",
+        "User Query: ",
+        "hi",
+    ]
+    + [
+        "Tool Response: f",
+        " with result ",
+        "1",
+        "[Turn 1] ",
+        "Tool Call (Output): f",
+        "Custom Payload: ",
+        "oops",
+    ]
+)
+
+
+@given(st.lists(_PIECES).map("".join), st.lists(_PIECES).map("".join))
+def test_the_users_words_are_never_calls(said: str, done: str) -> None:
+    """What the agent did is the same whatever the user said, as long as nothing repeats the user's words."""
+    if "User Query" not in done:
+        assert _calls(_read(f"User: {said}", done)) == _calls(_read("User: x", done))
+
+
+# --------------------------------------------------------------------------------------------------- there and back
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+_ARGS = st.dictionaries(st.text(), _VALUES, max_size=3)
+_NAMES = st.sampled_from(["a", "get order", "projects/p/tools/x", "f with args", "args=", "x with result y"])
+
+
+@st.composite
+def _turns(draw: st.DrawFn) -> list[tuple[str, Any, Any]]:
+    """Draw the calls of one turn: name, arguments, and the result or UNANSWERED."""
+    results = st.just(UNANSWERED) | _VALUES
+    calls = draw(st.lists(st.tuples(_NAMES, _ARGS, results), max_size=4))
+    # Answers pair first in, first out: of one tool, no call is answered after one that is not.
+    silent: set[str] = set()
+    told = []
+    for name, args, result in calls:
+        if result is UNANSWERED:
+            silent.add(name)
+        told.append((name, args, UNANSWERED if name in silent else result))
+    return told
+
+
+@given(_turns(), st.text(), st.text().filter(lambda text: "\n" not in text))
+def test_what_the_runner_writes_is_read_back(
+    calls: list[tuple[str, Any, Any]], said: str, reply: str
+) -> None:
+    """Calls, arguments and results come back as they were, whatever is in them and around them."""
+    lines = [f"User Query: {said}", *(f"Tool Call: {name} with args {args}" for name, args, _ in calls)]
+    lines += [
+        f"Tool Response: {name} with result {value}" for name, _, value in calls if value is not UNANSWERED
+    ]
+    trace = _read(f"User: {said}", "\n".join([*lines, f"Agent Text: {reply}"]))
+    read = [(call.name, repr(call.args), repr(call.result)) for call in trace.calls]
+    assert read == [(name, repr(args), repr(result)) for name, args, result in calls]
+    assert trace.problems == ()
+    assert _messages(trace) == [("user", said), ("agent", reply)]
