@@ -14,9 +14,10 @@ from tracewitness import load_suite
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = [(match["language"], match["text"]) for match in re.finditer(
-    r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", README, re.MULTILINE | re.DOTALL
-)]
+BLOCKS = [
+    (match["language"], match["text"])
+    for match in re.finditer(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", README, re.MULTILINE | re.DOTALL)
+]
 
 
 def blocks(language: str) -> list[tuple[str, str]]:

@@ -24,9 +24,7 @@ def printable(text: str, limit: int = 200) -> str:
         text = text[: limit - 1] + _CUT
     if text.isprintable():
         return text
-    return "".join(
-        character if character.isprintable() else repr(character)[1:-1] for character in text
-    )
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 class _Shower(reprlib.Repr):
@@ -48,7 +46,7 @@ def show(value: object, limit: int = 80) -> str:
     """
     try:
         text = _Shower(limit).repr(value)
-    except Exception as error:  # a foreign __repr__ may raise anything; the report must still be written
+    except Exception as error:  # noqa: BLE001 - a foreign __repr__ may raise anything; the report must still be written
         text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     return printable(text, limit)
 

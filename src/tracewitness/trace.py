@@ -102,9 +102,7 @@ class Problem(Struct, frozen=True):
         return f"{where}: {self.reason}" if where else self.reason
 
 
-class Record(
-    Struct, frozen=True, gc=False, forbid_unknown_fields=True, repr_omit_defaults=True
-):
+class Record(Struct, frozen=True, gc=False, forbid_unknown_fields=True, repr_omit_defaults=True):
     """One event as it is written down in neutral JSON. Exactly one of its first eight fields is set.
 
     The order of the fields is the order in which `Trace.to_events` writes them. ``gc=False`` is safe: what a record
@@ -121,22 +119,20 @@ class Record(
     end: bool | UnsetType = UNSET
 
     args: Any = UNSET
-    raw_args: str | None | UnsetType = UNSET
-    of: str | None | UnsetType = UNSET
-    id: str | int | None | UnsetType = UNSET
-    is_error: bool | None | UnsetType = UNSET
-    by: str | None | UnsetType = UNSET
-    at: str | int | float | None | UnsetType = UNSET
-    until: str | int | float | None | UnsetType = UNSET
-    metadata: dict[str, Any] | None | UnsetType = UNSET
+    raw_args: str | UnsetType | None = UNSET
+    of: str | UnsetType | None = UNSET
+    id: str | int | UnsetType | None = UNSET
+    is_error: bool | UnsetType | None = UNSET
+    by: str | UnsetType | None = UNSET
+    at: str | int | float | UnsetType | None = UNSET
+    until: str | int | float | UnsetType | None = UNSET
+    metadata: dict[str, Any] | UnsetType | None = UNSET
 
     def to_event(self) -> dict[str, Any]:
         """Return the record as the mapping that it was written as."""
         fields = ((field, getattr(self, field)) for field in Record.__struct_fields__)
         return {
-            field: _decoded(value) if value.__class__ is Raw else value
-            for field, value in fields
-            if value is not UNSET
+            field: _decoded(value) if value.__class__ is Raw else value for field, value in fields if value is not UNSET
         }
 
 
@@ -246,27 +242,32 @@ class ToolCall(Struct, frozen=True, gc=False):
     @property
     def id(self) -> str | int | None:
         """The call's id, where the recording has one."""
-        return _known(self.record.id)
+        value = self.record.id
+        return None if value is UNSET else value
 
     @property
     def agent(self) -> str | None:
         """The agent that made the call, where the recording says so."""
-        return _known(self.record.by)
+        value = self.record.by
+        return None if value is UNSET else value
 
     @property
     def started_at(self) -> str | float | None:
         """When the call began, as recorded: ISO 8601 text or seconds."""
-        return _known(self.record.at)
+        value = self.record.at
+        return None if value is UNSET else value
 
     @property
     def ended_at(self) -> str | float | None:
         """When the call ended, as recorded: ISO 8601 text or seconds."""
-        return _known(self.record.until)
+        value = self.record.until
+        return None if value is UNSET else value
 
     @property
     def metadata(self) -> dict[str, Any] | None:
         """What stands beside the arguments, where the recording has it."""
-        return _known(self.record.metadata)
+        value = self.record.metadata
+        return None if value is UNSET else value
 
     @property
     def result(self) -> Any:
@@ -375,9 +376,7 @@ class _OpenCalls:
         self._index_names()
         short = short_tool_name(name)
         found = [self._first_of(key) for key in ({name, short} if short else {name})]
-        return min(
-            (call for call in found if call is not None), key=lambda call: call.position, default=None
-        )
+        return min((call for call in found if call is not None), key=lambda call: call.position, default=None)
 
     def _index_names(self) -> None:
         """Enter the calls since the last time; a full resource name also counts as its last part."""
@@ -433,7 +432,9 @@ class EventIndex:
         self._by_id: dict[Any, ToolCall | list[ToolCall]] = {}
         self._open_calls: _OpenCalls | None = None
 
-    def extend(self, records: Iterable[Record], unreadable: Mapping[int, Unreadable] = {}) -> None:
+    def extend(  # noqa: C901 - flat on purpose, see below
+        self, records: Iterable[Record], unreadable: Mapping[int, Unreadable] = {}
+    ) -> None:
         """Add events.
 
         One flat loop on purpose: every event of every trace comes through it, and the benchmarks hold it to account.
@@ -470,18 +471,18 @@ class EventIndex:
             elif (payload := record.result) is not unset:
                 if not (record.user is record.agent is record.system is unset):
                     self._unreadable(position, record)
-                elif (answered := by_id.get(record.id)).__class__ is ToolCall and answered.answer is None:  # type: ignore[union-attr]
+                elif (answered := by_id.get(record.id)).__class__ is ToolCall and answered.answer is None:
                     error = record.is_error
                     result = ToolResult(
                         position,
                         len(turn_starts),
                         payload,
-                        None if error is unset else error,  # type: ignore[arg-type]
-                        answered.position,  # type: ignore[union-attr]
-                        answered.number,  # type: ignore[union-attr]
+                        None if error is unset else error,
+                        answered.position,
+                        answered.number,
                         record,
                     )
-                    force_setattr(answered, "answer", result)  # type: ignore[type-var]
+                    force_setattr(answered, "answer", result)
                     add_step(result)
                 else:
                     self._result(position, payload, record)
@@ -720,9 +721,7 @@ class Trace:
             records, unreadable = msgspec.convert(raw, list[Record]), None
         except (msgspec.ValidationError, RecursionError):
             records, unreadable = _convert_each(raw)
-        return cls(
-            records, name=name, no_evidence=_why_no_evidence(bool(raw), error), unreadable=unreadable
-        )
+        return cls(records, name=name, no_evidence=_why_no_evidence(bool(raw), error), unreadable=unreadable)
 
     @classmethod
     def without_evidence(cls, reason: str, *, name: str = "") -> Trace:

@@ -214,9 +214,7 @@ _SCALARS = st.none() | st.booleans() | _NUMBERS | st.text()
 _PLAIN = st.recursive(
     _SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner), max_leaves=20
 )
-_JSON = st.recursive(
-    _SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
-)
+_JSON = st.recursive(_SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
 
 
 def _exact(value: Any) -> str:
@@ -271,11 +269,7 @@ def test_damaged_text_is_refused_or_means_what_it_says(value: Any, data: st.Data
     assert _agrees_with_python(text[:start] + piece + text[end:])
 
 
-@given(
-    st.lists(st.sampled_from([*"{}[](),:'\" 1", "\\n", "\\'", "'a'", '"b"', "None", "-2.5", "1e3"])).map(
-        "".join
-    )
-)
+@given(st.lists(st.sampled_from([*"{}[](),:'\" 1", "\\n", "\\'", "'a'", '"b"', "None", "-2.5", "1e3"])).map("".join))
 def test_any_text_of_pieces_is_refused_or_means_what_it_says(text: str) -> None:
     """Whatever the pieces of literals are put together to, it is refused or reads as Python reads it."""
     assert _agrees_with_python(text)

@@ -70,9 +70,7 @@ def test_spans_that_disagree_decide(spans: list[Any], calls: list[Any]) -> None:
     """The calls are those of the spans, and the disagreement is a problem that may hide a call."""
     trace = _read(_TEXT, _turn(*spans))
     assert _calls(trace) == calls
-    assert [(problem.place, problem.hides_call) for problem in trace.problems] == [
-        ("detailed_trace[1]", True)
-    ]
+    assert [(problem.place, problem.hides_call) for problem in trace.problems] == [("detailed_trace[1]", True)]
     assert "turn_traces[0]" in str(trace.problems[0])
 
 

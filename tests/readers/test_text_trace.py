@@ -248,9 +248,7 @@ def test_a_repeat_prefers_its_own_name() -> None:
 )
 def test_other_tools_are_no_repeats(output: str, plain: str) -> None:
     """Two display names, and two resource names, are of two tools."""
-    trace = _read(
-        "User: x", f"Tool Call: {plain} with args {{}}\nTool Call (Output): {output} with args {{}}"
-    )
+    trace = _read("User: x", f"Tool Call: {plain} with args {{}}\nTool Call (Output): {output} with args {{}}")
     assert [name for name, _ in _calls(trace)] == [plain, output]
 
 
@@ -297,9 +295,7 @@ def test_no_trace_is_no_evidence(result: dict[str, Any], reason: str) -> None:
 def test_an_entry_that_is_no_text_is_a_problem_in_its_place() -> None:
     """The entries beside it are read."""
     trace = _read("User: x", {"call": "a"}, "Tool Call: b with args {}")
-    assert [(problem.position, problem.place) for problem in trace.problems] == [
-        (1, "detailed_trace[1], line 1")
-    ]
+    assert [(problem.position, problem.place) for problem in trace.problems] == [(1, "detailed_trace[1], line 1")]
     assert _calls(trace) == [("b", {})]
 
 
@@ -379,14 +375,10 @@ def _turns(draw: st.DrawFn) -> list[tuple[str, Any, Any]]:
 
 
 @given(_turns(), st.text(), st.text().filter(lambda text: "\n" not in text))
-def test_what_the_runner_writes_is_read_back(
-    calls: list[tuple[str, Any, Any]], said: str, reply: str
-) -> None:
+def test_what_the_runner_writes_is_read_back(calls: list[tuple[str, Any, Any]], said: str, reply: str) -> None:
     """Calls, arguments and results come back as they were, whatever is in them and around them."""
     lines = [f"User Query: {said}", *(f"Tool Call: {name} with args {args}" for name, args, _ in calls)]
-    lines += [
-        f"Tool Response: {name} with result {value}" for name, _, value in calls if value is not UNANSWERED
-    ]
+    lines += [f"Tool Response: {name} with result {value}" for name, _, value in calls if value is not UNANSWERED]
     trace = _read(f"User: {said}", "\n".join([*lines, f"Agent Text: {reply}"]))
     read = [(call.name, repr(call.args), repr(call.result)) for call in trace.calls]
     assert read == [(name, repr(args), repr(result)) for name, args, result in calls]

@@ -48,6 +48,10 @@ BAD_FILES: list[tuple[str, str]] = [
         '- {name: "é😀", tgas: []}',
         "f.yaml:1:16: unknown key 'tgas'; tags was meant (at $[0].tgas)",
     ),
+    (
+        "- name: a\n  session_parameters:\n    ? \n    : x\n",
+        "f.yaml:3:6: a key is missing here; an empty one is written in quotes (at $[0].session_parameters)",
+    ),
     # duplicates
     (
         HEAD + "    tags: [x]\n    tags: [y]\n",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tracewitness.errors import SuiteError
-from tracewitness.suites import Suite, load_suite, parse_suite
+from tracewitness.suites import Suite, load_suite, parse_suite, yaml_source
 from tracewitness.suites.loading import MAX_BYTES
 
 LEVELS = 10_000
@@ -45,9 +47,11 @@ HOSTILE: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.parametrize("parser", [yaml_source._Parser, yaml.SafeLoader], ids=["quick parser", "parser in Python"])
 @pytest.mark.parametrize(("text", "problem"), HOSTILE.values(), ids=HOSTILE.keys())
-def test_it_is_refused_soon(text: str, problem: str) -> None:
+def test_it_is_refused_soon(text: str, problem: str, parser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Depth and size are bounded before anything is expanded: neither time nor memory follow the attack."""
+    monkeypatch.setattr(yaml_source, "_Parser", parser)
     tracemalloc.start()
     started = time.process_time()
     with pytest.raises(SuiteError) as error:

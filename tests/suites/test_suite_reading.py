@@ -55,9 +55,7 @@ def test_every_key_is_read() -> None:
         place=Place(9, 5),
         tags=("P0", "orders"),
         steps=(
-            Step(
-                "Order a lamp", "It is ordered", "You want one lamp", 4, inject_variables={"basket": ["lamp"]}
-            ),
+            Step("Order a lamp", "It is ordered", "You want one lamp", 4, inject_variables={"basket": ["lamp"]}),
             Step(static_utterance="bye"),
         ),
         session_parameters={"channel": "web", "locale": "de"},
@@ -147,18 +145,26 @@ def test_keys_of_other_tools_are_kept_and_named_once() -> None:
 def test_a_long_list_of_lines_is_cut() -> None:
     """The notice stays short however many cases it speaks of."""
     suite = suite_of("".join(f"- {{name: c{number}, voice_config: 1}}\n" for number in range(9)))
-    assert suite.notices == (
-        "f.yaml: kept, but not used by tracewitness: voice_config (lines 1, 2, 3, 4, 5, …)",
-    )
+    assert suite.notices == ("f.yaml: kept, but not used by tracewitness: voice_config (lines 1, 2, 3, 4, 5, …)",)
 
 
 def test_anchors_are_written_out() -> None:
     """An alias stands for the value that its anchor named, keys included."""
     suite = suite_of(
-        "- &first\n  name: &n a\n  session_parameters: &p {x: [1]}\n"
-        "- name: b\n  session_parameters: {p: *p, *n : 2}\n"
+        "- &first\n  name: &n a\n  session_parameters: &p {x: [1]}\n- name: b\n  session_parameters: {p: *p, *n : 2}\n"
     )
     assert suite.cases[1].session_parameters == {"p": {"x": [1]}, "a": 2}
+
+
+def test_a_key_can_be_named_too() -> None:
+    """An anchor on a key names its text."""
+    assert suite_of("- {&key name: a, tags: [*key]}").cases[0].tags == ("name",)
+
+
+def test_an_empty_key_in_quotes_is_a_key() -> None:
+    """Session parameters are JSON, where a key may be empty, or be the two less-than signs."""
+    case = suite_of("- {name: a, session_parameters: {'': 1, '<<': 2}}").cases[0]
+    assert case.session_parameters == {"": 1, "<<": 2}
 
 
 class TestToMapping:
@@ -237,9 +243,7 @@ class TestSelect:
             ),
         ],
     )
-    def test_a_filter_that_selects_nothing_is_an_error(
-        self, names: list[str], tags: list[str], problem: str
-    ) -> None:
+    def test_a_filter_that_selects_nothing_is_an_error(self, names: list[str], tags: list[str], problem: str) -> None:
         """A misspelt filter must not make every check pass."""
         suite = suite_of("[{name: order-in-stock}, {name: other, tags: [P0]}]")
         with pytest.raises(UsageError) as error:

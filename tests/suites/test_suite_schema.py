@@ -212,9 +212,7 @@ def test_a_misspelt_key_fails(key: str, misspelt: str) -> None:
 
 WORDS = st.sampled_from(["a", "b", " ", "", "*", "user", "tool_called", "in_order", "$gt", "007"])
 PLAIN = st.none() | st.booleans() | st.integers(-2, 3) | st.just(0.5) | WORDS
-DOLLAR = st.sampled_from(
-    [*MATCHERS, "rel", "abs", "$x", "plain", "min", "max", "near", "tool", "path", "args"]
-)
+DOLLAR = st.sampled_from([*MATCHERS, "rel", "abs", "$x", "plain", "min", "max", "near", "tool", "path", "args"])
 EXPECTED = st.recursive(
     PLAIN,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(DOLLAR, inner, max_size=2),
@@ -262,9 +260,7 @@ CASE = st.fixed_dictionaries(
         "max_turns": sometimes(st.integers(0, 5)),
         "session_parameters": sometimes(st.dictionaries(WORDS, EXPECTED, max_size=2)),
         "steps": sometimes(
-            st.lists(
-                st.dictionaries(st.sampled_from(["goal", "max_turns", "inject_variables"]), PLAIN), max_size=2
-            )
+            st.lists(st.dictionaries(st.sampled_from(["goal", "max_turns", "inject_variables"]), PLAIN), max_size=2)
         ),
         "expectations": sometimes(
             st.lists(WORDS | st.dictionaries(st.sampled_from(["title", "expectation"]), WORDS), max_size=2)
@@ -305,9 +301,7 @@ def test_a_check_that_the_reader_accepts_is_valid(check: dict[str, Any]) -> None
     loaded_is_valid(with_check(check))
 
 
-@pytest.mark.parametrize(
-    ("strategy", "enough"), [(SUITE, 40), (CHECK.map(with_check), 60)], ids=["suites", "checks"]
-)
+@pytest.mark.parametrize(("strategy", "enough"), [(SUITE, 40), (CHECK.map(with_check), 60)], ids=["suites", "checks"])
 def test_the_generated_files_are_not_all_refused(strategy: st.SearchStrategy[Any], enough: int) -> None:
     """The laws above have something to say: a good part of what is generated loads."""
     accepted = 0

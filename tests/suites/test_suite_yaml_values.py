@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracewitness.errors import SuiteError
-from tracewitness.suites import parse_suite
+from tracewitness.suites import parse_suite, yaml_source
 from tracewitness.suites.json_source import build_from_json
 from tracewitness.suites.nodes import plain_value
 from tracewitness.suites.problems import Problems
@@ -76,11 +76,7 @@ VALUES: list[tuple[str, Any]] = [
 
 def value_of(written: str) -> Any:
     """Read what stands behind a key."""
-    return (
-        parse_suite(f"- name: x\n  session_parameters:\n   value: {written}\n")
-        .cases[0]
-        .session_parameters["value"]
-    )
+    return parse_suite(f"- name: x\n  session_parameters:\n   value: {written}\n").cases[0].session_parameters["value"]
 
 
 @pytest.mark.parametrize("written", TEXTS)
@@ -101,6 +97,13 @@ def test_it_means_a_value(written: str, value: Any) -> None:
 def test_not_a_number(written: str) -> None:
     """The core schema has a NaN."""
     assert math.isnan(value_of(written))
+
+
+def test_it_means_the_same_without_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where PyYAML was built without its C parser, the slower one gives the same values."""
+    monkeypatch.setattr(yaml_source, "_Parser", yaml.SafeLoader)
+    assert [value_of(written) for written in TEXTS] == TEXTS
+    assert [value_of(written) for written, _ in VALUES] == [value for _, value in VALUES]
 
 
 def test_the_parser_alone_would_get_them_wrong() -> None:
@@ -150,12 +153,8 @@ JSON_VALUES = st.recursive(
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(
-        st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters="\ufeff\ufffe\uffff")
-    ),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text("abc <~1", max_size=3), inner, max_size=4)
-    ),
+    | st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters="\ufeff\ufffe\uffff")),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abc <~1", max_size=3), inner, max_size=4),
     max_leaves=20,
 )
 

@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """Check recorded runs against an eval file.
 
-    SUITE is the eval file, YAML or JSON. RESULTS are files or folders: rows of a simulation's results, traces in neutral
-    JSON, or JSON Lines of either. A run's name, else its file's, picks its case.
+    SUITE is the eval file, YAML or JSON. RESULTS are files or folders: rows of a simulation's results, traces in
+    neutral JSON, or JSON Lines of either. A run's name, else its file's, picks its case.
 
     Exit status: 0 all held, 1 something is broken, 2 the input could not be read or understood.
 

@@ -112,9 +112,7 @@ class CheckSet:
         self._plans = [_COMPILERS[operator.type_name](operator, self._names) for operator in self.operators]
         self._messages = self._handlers("message", ())
         self._routes: dict[str, _Route] = {}
-        self._named = [
-            tuple(self._names.primary(tool) for tool in operator.named_tools) for operator in self.operators
-        ]
+        self._named = [tuple(self._names.primary(tool) for tool in operator.named_tools) for operator in self.operators]
 
     def check(self, trace: Trace) -> list[Verdict]:
         """Check a trace: one verdict for each operator, in order.
@@ -138,7 +136,9 @@ class CheckSet:
         """Begin to check a trace while it happens."""
         return LiveCheck(self)
 
-    def _pass_over(self, events: Iterable[Event], watched: _Watched, index: EventIndex) -> None:
+    def _pass_over(  # noqa: C901 - flat on purpose, see below
+        self, events: Iterable[Event], watched: _Watched, index: EventIndex
+    ) -> None:
         """Hand each event to the monitors that asked for it.
 
         Flat on purpose: this is the loop that every check of every trace goes through.
@@ -272,8 +272,8 @@ class LiveCheck:
         """Add an event in neutral form."""
         trace = Trace.from_events([event])
         before = len(self._index.events)  # events are asked for each time, so that they are made one by one
-        unreadable = {before + position: replace(odd, position=before + position) for position, odd in trace.unreadable.items()}
-        self._index.extend(trace.records, unreadable)
+        odd = trace.unreadable.get(0)
+        self._index.extend(trace.records, {} if odd is None else {before: replace(odd, position=before)})
         self._checks._pass_over(self._index.events[before:], self._watched, self._index)
 
     def verdicts(self) -> list[Verdict]:
@@ -284,9 +284,7 @@ class LiveCheck:
         return self._checks._disambiguated(verdicts, self._watched)
 
 
-def compile_checks(
-    expectations: Iterable[Any], aliases: Mapping[str, Iterable[str]] | None = None
-) -> CheckSet:
+def compile_checks(expectations: Iterable[Any], aliases: Mapping[str, Iterable[str]] | None = None) -> CheckSet:
     """Compile checks, once for any number of traces.
 
     Arguments:

@@ -29,9 +29,7 @@ class ClaimWatch(Monitor, gc=False):
         payload = None if operator.result is UNSET else PayloadTest(operator.result)
         wanted = calls_to(names, operator.tool)
         backing = (
-            Subscription("call", wanted, cls.call)
-            if payload is None
-            else Subscription("result", wanted, cls.result)
+            Subscription("call", wanted, cls.call) if payload is None else Subscription("result", wanted, cls.result)
         )
         says = re.compile(operator.says, re.DOTALL)
         parts = (says, arguments_test(operator.args), payload)

@@ -135,7 +135,5 @@ class Misses:
 
     def nearest(self) -> NearMiss | None:
         """Return the candidate with the fewest differences; of those that tie, the earliest."""
-        found = [
-            NearMiss(position, tool, tuple(differences())) for position, tool, differences in self._candidates
-        ]
+        found = [NearMiss(position, tool, tuple(differences())) for position, tool, differences in self._candidates]
         return min(found, key=lambda miss: len(miss.differences), default=None)

@@ -16,7 +16,21 @@ from tracewitness.display import nearest_name, show
 from tracewitness.errors import ExpectationError
 from tracewitness.matching import Matcher, parse, to_file_notation
 
-__all__ = ["Fields", "array", "choice", "count", "flag", "mapping_of", "pattern", "struct", "text", "value", "values"]
+__all__ = [
+    "Fields",
+    "Validator",
+    "array",
+    "choice",
+    "count",
+    "flag",
+    "label",
+    "mapping_of",
+    "pattern",
+    "struct",
+    "text",
+    "value",
+    "values",
+]
 
 Validator = Callable[[Any], Any]
 

@@ -7,7 +7,7 @@ operator, write its class here, its monitor beside those it resembles, and list 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -55,7 +55,7 @@ Min = Annotated[int, Meta(ge=0, description="At least so many.")]
 Max = Annotated[int, Meta(ge=0, description="At most so many.")]
 IsError = Annotated[bool, Meta(description="Whether the recording must mark the result as an error.")]
 
-_CALL = {"tool": fields.text, "args": fields.values}
+_CALL: dict[str, fields.Validator] = {"tool": fields.text, "args": fields.values}
 
 
 class Marker(Fields, frozen=True):
@@ -151,7 +151,7 @@ class Operator(Fields, frozen=True, kw_only=True):
         return {"type": self.type_name, **super().to_mapping()}
 
 
-_LABELS = {"name": fields.label, "reason": fields.label}
+_LABELS: dict[str, fields.Validator] = {"name": fields.label, "reason": fields.label}
 
 
 class ToolCalled(Operator, frozen=True):

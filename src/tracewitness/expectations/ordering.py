@@ -165,8 +165,13 @@ class LastToolWatch(Monitor, gc=False):
     """Looks at the last call; it needs no event of its own."""
 
     @classmethod
-    def compile(cls, operator: LastTool, names: ToolNames) -> Plan:
-        return Plan(operator, cls, [], (arguments_test(operator.args), calls_to(names, operator.tool), names))
+    def compile(cls, operator: LastTool | EndSession, names: ToolNames) -> Plan:
+        wanted = calls_to(names, operator.named_tools[0])
+        return Plan(operator, cls, [], (cls._test(operator.args), wanted, names))
+
+    @staticmethod
+    def _test(expected: Any) -> Any:
+        return arguments_test(expected)
 
     def verdict(self, index: EventIndex) -> Verdict:
         tool = self.plan.operator.named_tools[0]
@@ -187,11 +192,9 @@ class LastToolWatch(Monitor, gc=False):
 class SessionEndWatch(LastToolWatch, gc=False):
     """Looks at the last call, to ``end_session``: its arguments, its metadata, or the two merged may match."""
 
-    @classmethod
-    def compile(cls, operator: EndSession, names: ToolNames) -> Plan:
-        tool = operator.named_tools[0]
-        test = None if operator.args is UNSET else _SessionEndTest(operator.args)
-        return Plan(operator, cls, [], (test, calls_to(names, tool), names))
+    @staticmethod
+    def _test(expected: Any) -> Any:
+        return None if expected is UNSET else _SessionEndTest(expected)
 
 
 class _SessionEndTest:

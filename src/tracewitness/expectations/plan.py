@@ -76,7 +76,7 @@ class Plan:
     def __init__(
         self, operator: Operator, monitor: type[Monitor], subscriptions: list[Subscription], parts: Any = None
     ) -> None:
-        self.operator = operator
+        self.operator: Any = operator  # its fields are those of the monitor's own kind of operator
         self.subscriptions = subscriptions
         self.parts = parts
         self.universal = operator.is_universal()
@@ -87,9 +87,9 @@ class Plan:
 class Monitor(Struct, gc=False):
     """The running state of one check on one trace.
 
-    A subclass compiles a `Plan`, has a handler for each of its subscriptions, and can say its verdict at any time. It is
-    made for every check of every trace, so it is a struct that costs little; ``gc=False`` is safe, since nothing that it
-    holds refers back to it.
+    A subclass compiles a `Plan`, has a handler for each of its subscriptions, and can say its verdict at any time.
+    It is made for every check of every trace, so it is a struct that costs little; ``gc=False`` is safe, since
+    nothing that it holds refers back to it.
     """
 
     #: Whether its verdict is the same for all traces that have none of the events it asked for.

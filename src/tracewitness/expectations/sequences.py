@@ -87,7 +87,7 @@ class _Pairing:
             at = own.get(call)
 
 
-NO_PAIRING = _Pairing([])
+_NO_PAIRING = _Pairing([])
 
 
 def _all_entries(plan: Plan) -> _Pairing:
@@ -121,7 +121,7 @@ class _SequenceWatch(Monitor, gc=False):
 
 
 class _InOrderWatch(_SequenceWatch, gc=False):
-    """Takes the entries as a subsequence. The earliest call that completes a group is the best: what is left is most."""
+    """Takes the entries as a subsequence. The earliest call that completes a group leaves the most for the rest."""
 
     stage: int = 0
     positions: tuple[int, ...] = ()
@@ -150,7 +150,7 @@ class _InOrderWatch(_SequenceWatch, gc=False):
 class _AnyOrderWatch(_SequenceWatch, gc=False):
     """Gives each entry a call of its own, in any order."""
 
-    pairing: _Pairing = NO_PAIRING  # its own comes from __post_init__, for it depends on the plan
+    pairing: _Pairing = _NO_PAIRING  # its own comes from __post_init__, for it depends on the plan
 
     def __post_init__(self) -> None:
         self.pairing = _all_entries(self.plan)
@@ -169,7 +169,7 @@ class _SubsetWatch(_SequenceWatch, gc=False):
     """Gives each call made an entry of its own; entries may stay unused."""
 
     calls: int = 0
-    pairing: _Pairing | None = None
+    pairing: _Pairing = _NO_PAIRING  # its own comes from __post_init__, for it depends on the plan
     surplus: ToolCall | None = None
 
     def __post_init__(self) -> None:
@@ -209,18 +209,14 @@ class _ExactWatch(_SequenceWatch, gc=False):
             at += len(group)
         if len(self.calls) > at:
             surplus = self.calls[at]
-            return self._broken(
-                (surplus.position,), wording.sequence_surplus, surplus.name, surplus.position, "exact"
-            )
+            return self._broken((surplus.position,), wording.sequence_surplus, surplus.name, surplus.position, "exact")
         return self._all_there(tuple(call.position for call in self.calls))
 
     def _mismatch(self, group: list[_Entry], found: list[ToolCall]) -> Verdict | None:
         """Return the verdict where the calls that stand in a group's place are not the group's."""
         names = self.plan.parts[1]
         counted = [names.counted_as(call.name) for call in found]
-        compatible = [
-            [at for at, call in enumerate(found) if entry.accepts(call, counted[at])] for entry in group
-        ]
+        compatible = [[at for at, call in enumerate(found) if entry.accepts(call, counted[at])] for entry in group]
         paired = assign(compatible, len(found))
         unpaired = next((entry for entry, at in zip(group, paired, strict=True) if at is None), None)
         if unpaired is None:
@@ -232,9 +228,7 @@ class _ExactWatch(_SequenceWatch, gc=False):
         self.misses = [spare]
         if unpaired.primary in names.counted_as(spare.name):
             return self._missing(unpaired, (spare.position,), None)
-        return self._broken(
-            (spare.position,), wording.sequence_other, unpaired.tool, spare.name, spare.position
-        )
+        return self._broken((spare.position,), wording.sequence_other, unpaired.tool, spare.name, spare.position)
 
 
 _MODES: dict[str, Any] = {

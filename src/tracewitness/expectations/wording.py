@@ -137,13 +137,12 @@ def last_differs(name: str, position: int) -> str:
 
 
 def every_call_matches(wanted: str, count: int) -> str:
-    return f"{'the one call' if count == 1 else f'all {count} calls'} to {tool(wanted)} matches" if count == 1 else (
-        f"all {count} calls to {tool(wanted)} match"
-    )
+    return f"the one call to {tool(wanted)} matches" if count == 1 else f"all {count} calls to {tool(wanted)} match"
 
 
 def call_differs(wanted: str, positions: list[int]) -> str:
-    return f"{'a call' if len(positions) == 1 else 'calls'} to {tool(wanted)} ({events(positions)}) with other arguments"
+    calls = "a call" if len(positions) == 1 else "calls"
+    return f"{calls} to {tool(wanted)} ({events(positions)}) with other arguments"
 
 
 def followed(wanted: str, following: str, position: int) -> str:
@@ -198,7 +197,7 @@ def over(count: int, most: int, noun: str, positions: list[int]) -> str:
 
 
 def sequence_held(mode: str, count: int) -> str:
-    return f"the calls are as listed ({mode}, {plural(count, 'entry').replace('entrys', 'entries')})"
+    return f"the calls are as listed ({mode}, {count} listed)"
 
 
 def sequence_missing(wanted: str, mode: str, after: int | None) -> str:
@@ -219,9 +218,8 @@ def grounded(wanted: str, count: int) -> str:
 
 
 def not_grounded(wanted: str, position: int, argument: str, value: object) -> str:
-    return (
-        f"{tool(wanted)} at event {position}: {printable(argument, 60)} = {show(value)} appears in none of its sources before"
-    )
+    given = f"{printable(argument, 60)} = {show(value)}"
+    return f"{tool(wanted)} at event {position}: {given} appears in none of its sources before"
 
 
 def argument_missing(wanted: str, position: int, argument: str) -> str:

@@ -249,9 +249,7 @@ def _rows_of_document(buffer: _Buffer, source: str) -> Iterator[Row]:
         first = buffer.peek()
         if not first:
             raise ReadError("the file is empty")
-        found = (
-            _array(buffer) if first == "[" else _rows_of_mapping(buffer) if first == "{" else _single(buffer)
-        )
+        found = _array(buffer) if first == "[" else _rows_of_mapping(buffer) if first == "{" else _single(buffer)
         for data in found:
             count += 1
             yield _row(data, source, count, f"row {count}")
@@ -355,12 +353,10 @@ class _Buffer:
             try:
                 value, end = _raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                if not self._is_cut_off(error):
-                    raise ReadError(f"not JSON: {printable(error.msg)}") from error
-                if not self._fill():
-                    raise ReadError(
-                        f"the file ends in the middle of a row: {printable(error.msg)}"
-                    ) from error
+                torn = self._is_cut_off(error, 0)
+                if not self._is_cut_off(error, _LONGEST_PIECE) or not self._fill():
+                    what = "the file ends in the middle of a row" if torn else "not JSON"
+                    raise ReadError(f"{what}: {printable(error.msg)}") from error
             except RecursionError as error:
                 raise ReadError("a row is nested too deeply to be read") from error
             except ValueError as error:  # a whole number with more digits than Python converts
@@ -371,11 +367,11 @@ class _Buffer:
                     self._at = end
                     return value
 
-    def _is_cut_off(self, error: json.JSONDecodeError) -> bool:
-        """Whether decoding failed because the buffer ended."""
+    def _is_cut_off(self, error: json.JSONDecodeError, near: int) -> bool:
+        """Whether decoding failed at the buffer's end, or at most so many characters before it."""
         if error.msg.startswith("Unterminated string"):
             return True
-        return len(self._text[error.pos :].rstrip(_SPACE)) <= _LONGEST_PIECE
+        return len(self._text[error.pos :].rstrip(_SPACE)) <= near
 
     def _fill(self) -> bool:
         """Read on, as much again as is left: a long row is not decoded too often. False at the end."""

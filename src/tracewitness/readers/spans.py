@@ -192,16 +192,17 @@ def _match(
         offered = [index for index, span in enumerate(spans) if (span.args is not UNSET) is with_args]
         found = pair_calls(
             [CallKey(call.name, _call_args(call) if with_args else None) for call in calls],
-            [
-                CallKey(spans[index].name, freeze(spans[index].args) if with_args else None)
-                for index in offered
-            ],
+            [_span_key(spans[index]) for index in offered],
         )
         taken = {offered[index] for index in found.values()}
         pairs += [(calls[left], spans[offered[right]]) for left, right in found.items()]
         calls = [call for index, call in enumerate(calls) if index not in found]
         spans = [span for index, span in enumerate(spans) if index not in taken]
     return pairs, calls, spans
+
+
+def _span_key(span: SpanCall) -> CallKey:
+    return CallKey(span.name, None if span.args is UNSET else freeze(span.args))
 
 
 def _call_args(call: ToolCall) -> Any:

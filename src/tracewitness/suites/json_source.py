@@ -13,7 +13,7 @@ from typing import Any, Final
 from tracewitness.display import show
 from tracewitness.suites.nodes import Leaf, TreeBuilder
 from tracewitness.suites.numbers import finite_float, whole_number
-from tracewitness.suites.places import NO_CHARACTER, SURROGATE, Lines, Place
+from tracewitness.suites.places import Lines, Place
 from tracewitness.suites.problems import Problems
 
 __all__ = ["JsonSyntaxError", "build_from_json"]
@@ -123,8 +123,6 @@ class _JsonReader:
         except json.JSONDecodeError as error:
             problem = error.msg[0].lower() + error.msg[1:].removesuffix(" at").removesuffix(" starting")
             raise JsonSyntaxError(problem, self._place(error.pos)) from None
-        if SURROGATE.search(value):
-            self._problems.add(NO_CHARACTER, self.builder.path(), *place)
         return Leaf(place, value, value)
 
     def _number(self, match: re.Match[str]) -> Leaf:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tracewitness.display import show
 from tracewitness.errors import PathPart
-from tracewitness.suites.places import Place
+from tracewitness.suites.places import NO_CHARACTER, SURROGATE, Place
 from tracewitness.suites.problems import Problems
 
 __all__ = [
@@ -152,6 +152,8 @@ class TreeBuilder:
 
     def leaf(self, leaf: Leaf, anchor: str | None = None) -> None:
         """Add a text, number, bool or null: a value, or the next key of the innermost mapping."""
+        if SURROGATE.search(leaf.text):
+            self._problems.add(NO_CHARACTER, self.path(), *leaf.place)
         if self.wants_key():
             self._take_key(leaf)
             if anchor is not None:

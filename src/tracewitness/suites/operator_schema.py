@@ -30,9 +30,7 @@ _ONE_SOURCE: Final[JsonSchema] = {"anyOf": [{"const": "user"}, {"$ref": "#/$defs
 _SOURCES: Final[JsonSchema] = {
     "type": "object",
     "minProperties": 1,
-    "additionalProperties": {
-        "anyOf": [*_ONE_SOURCE["anyOf"], {"type": "array", "minItems": 1, "items": _ONE_SOURCE}]
-    },
+    "additionalProperties": {"anyOf": [*_ONE_SOURCE["anyOf"], {"type": "array", "minItems": 1, "items": _ONE_SOURCE}]},
 }
 _BY_HAND: Final[dict[tuple[str, str], JsonSchema]] = {("args_from", "args"): _SOURCES}
 """Fields of which the class says less than its validator knows."""

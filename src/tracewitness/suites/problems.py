@@ -32,9 +32,7 @@ class Problems:
         if len(self._found) < _KEPT:
             self._found.append(SuiteError(problem, path, self.source, line, column))
 
-    def fatal(
-        self, problem: str, path: Sequence[PathPart] = (), line: int = 0, column: int = 0
-    ) -> SuiteError:
+    def fatal(self, problem: str, path: Sequence[PathPart] = (), line: int = 0, column: int = 0) -> SuiteError:
         """Return the error to raise where reading can't go on; earlier problems come along."""
         self._found.append(SuiteError(problem, path, self.source, line, column))
         return self._first()

@@ -8,9 +8,7 @@ from msgspec import Struct
 
 __all__ = ["CASE", "JUDGED", "STEP", "SUITE", "Field", "Kind", "Shape"]
 
-Kind = Literal[
-    "aliases", "cases", "count", "expectations", "name", "operators", "steps", "tags", "text", "values"
-]
+Kind = Literal["aliases", "cases", "count", "expectations", "name", "operators", "steps", "tags", "text", "values"]
 
 
 class Field(Struct, frozen=True):
@@ -50,9 +48,7 @@ STEP: Final = Shape(
         Field("success_criteria", "text", "What must have happened for the goal to count as reached."),
         Field("response_guide", "text", "How the simulated user behaves, and the facts that it may give."),
         Field("max_turns", "count", "How many turns this step may take."),
-        Field(
-            "static_utterance", "text", "Words that the simulated user says exactly so, in place of a goal."
-        ),
+        Field("static_utterance", "text", "Words that the simulated user says exactly so, in place of a goal."),
         Field("inject_variables", "values", "Session variables that are set together with the utterance."),
     ),
 )

@@ -1,0 +1,319 @@
+"""Result files in every shape, streamed: what can be read is yielded, and what can't says why and where."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracewitness.errors import ReadError
+from tracewitness.readers import Row, iter_rows, iter_runs, rows, trace_of
+
+_TRACE: dict[str, Any] = {"name": "neutral", "events": [{"user": "hi"}, {"call": "a", "args": {"n": 1}}]}
+_RESULT: dict[str, Any] = {"name": "simulated", "passed": True, "detailed_trace": ["Tool Call: b with args {}"]}
+_FAILED: dict[str, Any] = {"name": "failed", "run": 1, "passed": False, "error": "timed out"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Return the path of a file that is yet to be written."""
+    return tmp_path / "runs.json"
+
+
+def _write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def _calls(path: Path) -> list[list[str]]:
+    return [[call.name for call in row.read().calls] for row in iter_rows(path)]
+
+
+def _lines(*documents: Any) -> str:
+    return "".join(json.dumps(document) + "\n" for document in documents)
+
+
+# ---------------------------------------------------------------------------------------------------------- shapes
+
+_SHAPES = {
+    "an array": (json.dumps([_TRACE, _RESULT]), [["a"], ["b"]]),
+    "an indented array": (json.dumps([_TRACE, _RESULT], indent=2), [["a"], ["b"]]),
+    "a mapping with results": (json.dumps({"version": 1, "results": [_TRACE, _RESULT]}), [["a"], ["b"]]),
+    "results before other keys": (json.dumps({"results": [_RESULT], "x": {"y": [1]}}), [["b"]]),
+    "a trace": (json.dumps(_TRACE), [["a"]]),
+    "an indented trace": (json.dumps(_TRACE, indent=2), [["a"]]),
+    "a row": (json.dumps(_RESULT), [["b"]]),
+    "a list of events": (json.dumps(_TRACE["events"]), [["a"]]),
+    "an array of lists of events": (json.dumps([_TRACE["events"], _TRACE["events"]]), [["a"], ["a"]]),
+    "lines": (_lines(_TRACE, _RESULT, _TRACE), [["a"], ["b"], ["a"]]),
+    "lines with blank ones": ("\n\n" + _lines(_TRACE) + "  \n\n" + _lines(_RESULT), [["a"], ["b"]]),
+    "lines that end in a carriage return": (_lines(_TRACE, _RESULT).replace("\n", "\r\n"), [["a"], ["b"]]),
+    "lines without the last end": (_lines(_TRACE, _RESULT).rstrip(), [["a"], ["b"]]),
+}
+
+
+@pytest.mark.parametrize(("text", "calls"), _SHAPES.values(), ids=_SHAPES.keys())
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "marked"])
+def test_reads_every_shape(file: Path, text: str, calls: list[Any], mark: str) -> None:
+    """Each shape gives its rows in order, with or without a byte order mark."""
+    assert _calls(_write(file, mark + text)) == calls
+
+
+def test_one_line_of_json_lines_is_read(tmp_path: Path) -> None:
+    """The ending tells that each line is a run, also a bare list of events."""
+    assert _calls(_write(tmp_path / "runs.jsonl", _lines(_TRACE["events"]))) == [["a"]]
+
+
+def test_rows_are_numbered_and_placed(file: Path) -> None:
+    """Numbers count rows; places are rows in a document and lines of the file in JSON Lines."""
+    document = list(iter_rows(_write(file, json.dumps([_TRACE, _RESULT]))))
+    assert [(row.source, row.number, row.place) for row in document] == [
+        (str(file), 1, "row 1"),
+        (str(file), 2, "row 2"),
+    ]
+    lines = list(iter_rows(_write(file, _lines(_TRACE) + "\n" + _lines(_RESULT))))
+    assert [(row.number, row.place) for row in lines] == [(1, "line 1"), (2, "line 3")]
+
+
+def test_a_run_has_its_own_name_or_the_files(file: Path) -> None:
+    """A row without a name is called as the file is."""
+    nameless = {"events": [{"call": "a"}]}
+    runs = list(iter_runs([_write(file, _lines(nameless, _TRACE, _FAILED, 5))]))
+    assert [run.name for run in runs] == ["runs", "neutral", "failed", "runs"]
+    assert [None if run.trace is None else run.trace.name for run in runs] == ["runs", "neutral", "failed", None]
+
+
+def test_a_failed_row_is_a_trace_without_evidence(file: Path) -> None:
+    """The run was there, so that it is no reading error, and no check holds on it."""
+    (row,) = iter_rows(_write(file, json.dumps([_FAILED])))
+    assert "timed out" in (row.read().no_evidence or "")
+
+
+# ------------------------------------------------------------------------------------------------------ what is amiss
+
+_WHOLE = {
+    "empty": ("", "empty"),
+    "blank": (" \n\n ", "empty"),
+    "no row": ("[]", "no row"),
+    "no results": ('{"results": []}', "no row"),
+    "torn array": ('[{"events"', "ends in the middle"),
+    "torn mapping": ('{"name": "x", ', "key was expected"),
+    "torn text": ('{"name": "x', "ends in the middle"),
+    "no JSON": ("hello", "not JSON"),
+    "a key that is no text": ("{1: 2}", "key was expected"),
+    "no colon": ('{"a" 1}', "':' was expected"),
+    "too deep": ("[" * 100_000, "nested too deeply"),
+    "a number too long": ('{"x": ' + "9" * 5000 + "}", "number"),
+    "not UTF-8": (b'[{"events": "\xff"}]', "not UTF-8"),
+    "UTF-16": ("[{}]".encode("utf-16"), "not UTF-8"),
+    "half a character": ('["é'.encode()[:-1], "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), _WHOLE.values(), ids=_WHOLE.keys())
+def test_a_file_that_gives_no_row_is_an_error(file: Path, text: str | bytes, reason: str) -> None:
+    """What is wrong before the first row is raised, with the file's name."""
+    with pytest.raises(ReadError, match=reason) as caught:
+        list(iter_rows(_write(file, text)))
+    assert str(file) in str(caught.value)
+
+
+_LATER = {
+    "torn": ('[{"events": []}, {"ev', "ends in the middle"),
+    "no comma": ('[{"events": []} {"events": []}]', "',' was expected"),
+    "no end": ('[{"events": []}', "end of the file"),
+    "no JSON": ('[{"events": []}, oops]', "not JSON"),
+    "torn results": ('{"results": [{"events": []}', "end of the file"),
+    "something after it": ('[{"events": []}] x', "after the end"),
+    "not UTF-8": (b'[{"events": []}, "' + b"x" * 2_000_000 + b'\xff"]', "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), _LATER.values(), ids=_LATER.keys())
+def test_what_breaks_later_leaves_the_rows_before_it(file: Path, text: str | bytes, reason: str) -> None:
+    """The rows that were read are yielded; then comes one whose error says where and why."""
+    first, broken = iter_rows(_write(file, text))
+    assert first.error is None
+    assert broken.error is not None
+    assert reason in str(broken.error)
+    with pytest.raises(ReadError):
+        broken.read()
+
+
+def test_a_row_that_is_no_mapping_is_an_error_of_its_own(file: Path) -> None:
+    """The rows after it still come."""
+    found = list(iter_rows(_write(file, json.dumps([5, "x", None, _TRACE]))))
+    assert [row.error is None for row in found] == [False, False, False, True]
+    assert "row 2: a row is a mapping, not 'x'" in str(found[1].error)
+
+
+def test_a_bad_line_is_an_error_of_its_own(tmp_path: Path) -> None:
+    """Torn, garbled or wrong, it does not stop the lines after it."""
+    good = json.dumps(_TRACE).encode()
+    bad = [good[:-5], b'{"events": "\xff"}', b"5", b"[" * 100_000, b'{"x": 1}']
+    path = _write(tmp_path / "runs.jsonl", b"\n".join([good, *bad, good]) + b"\n" + good[:20])
+    runs = list(iter_runs([path]))
+    assert [run.error is None for run in runs] == [True, *[False] * 5, True, False]
+    assert [run.place for run in runs][-2:] == ["line 7", "line 8"]
+    assert str(runs[1].error).startswith(f"{path}, line 2: ")
+
+
+def test_a_line_beyond_the_bound_is_an_error_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row may be large, but not without end; the line after it is read."""
+    monkeypatch.setattr(rows, "MAX_ROW", 3_000_000)
+    path = _write(tmp_path / "runs.jsonl", b"[" + b" " * 7_000_000 + b"]\n" + json.dumps(_TRACE).encode())
+    assert [row.error is None for row in iter_rows(path)] == [False, True]
+
+
+def test_a_row_beyond_the_bound_is_an_error(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a document nobody can tell where it would end."""
+    monkeypatch.setattr(rows, "MAX_ROW", 3_000_000)
+    _write(file, json.dumps([_TRACE, "x" * 9_000_000, _TRACE]))
+    first, broken = iter_rows(file)
+    assert first.error is None
+    assert "longer than" in str(broken.error)
+
+
+def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
+    """The error says which of the two it is."""
+    with pytest.raises(ReadError, match="no such file"):
+        list(iter_rows(tmp_path / "none.json"))
+    with pytest.raises(ReadError, match="folder"):
+        list(iter_rows(tmp_path))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_that_may_not_be_read_is_an_error(file: Path) -> None:
+    """The system's reason is passed on."""
+    _write(file, "[]").chmod(0)
+    with pytest.raises(ReadError, match="can't be read"):
+        list(iter_rows(file))
+
+
+@pytest.mark.parametrize("data", [5, "x", None, {}, {"x": 1}, {"results": 5}])
+def test_data_of_no_format_is_an_error(data: Any) -> None:
+    """The error says what was expected and what came."""
+    with pytest.raises(ReadError, match="a run has events"):
+        trace_of(data)
+
+
+def test_unusable_rows_name_their_place(file: Path) -> None:
+    """A mapping that is no run says so where it stands."""
+    row = list(iter_rows(_write(file, json.dumps([_TRACE, {"x": 1}]))))[1]
+    with pytest.raises(ReadError, match="row 2: a run has events"):
+        row.read()
+
+
+# --------------------------------------------------------------------------------------------------- files and folders
+
+
+def test_folders_are_read_in_order(tmp_path: Path) -> None:
+    """All result files of a folder come, sorted, also those of folders in it; other files are left aside."""
+    (tmp_path / "b").mkdir()
+    for name in ("c.json", "a.jsonl", "b/x.json", "d.txt"):
+        _write(tmp_path / name, json.dumps(_TRACE))
+    runs = list(iter_runs([tmp_path]))
+    assert [Path(run.source).relative_to(tmp_path).as_posix() for run in runs] == ["a.jsonl", "b/x.json", "c.json"]
+
+
+def test_a_folder_without_results_is_an_error(tmp_path: Path) -> None:
+    """Nothing to check must not look like success."""
+    _write(tmp_path / "notes.txt", "x")
+    with pytest.raises(ReadError, match="folder without any file"):
+        list(iter_runs([tmp_path]))
+
+
+def test_a_missing_path_is_an_error_before_any_run(tmp_path: Path, file: Path) -> None:
+    """A mistyped path is found at once, not after the files before it."""
+    _write(file, json.dumps(_TRACE))
+    with pytest.raises(ReadError, match="no such file or folder"):
+        next(iter_runs([file, tmp_path / "none.json"]))
+
+
+def test_a_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
+    """It is a run with an error, of number 0."""
+    _write(tmp_path / "a.json", "oops")
+    _write(tmp_path / "b.json", json.dumps(_TRACE))
+    bad, good = iter_runs([tmp_path])
+    assert (bad.number, bad.name, bad.trace) == (0, "a", None)
+    assert "not JSON" in str(bad.error)
+    assert good.trace is not None
+
+
+# ----------------------------------------------------------------------------------------------------------- streaming
+
+
+def _rows_of(path: Path) -> int:
+    return sum(1 for row in iter_rows(path) if row.error is None)
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "results"])
+def test_memory_stays_flat(tmp_path: Path, ending: str) -> None:
+    """A file of forty megabytes is read in a fraction of that, whatever its shape."""
+    row = json.dumps({**_TRACE, "note": "x" * 10_000})
+    path = tmp_path / f"runs.{ending}"
+    with path.open("w") as stream:
+        opening, between, closing = {
+            "json": ("[", ",", "]"),
+            "jsonl": ("", "\n", ""),
+            "results": ('{"results": [', ",\n", "]}"),
+        }[ending]
+        stream.write(opening + between.join([row] * 4_000) + closing)
+    tracemalloc.start()
+    try:
+        assert _rows_of(path) == 4_000
+        assert tracemalloc.get_traced_memory()[1] < 12_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_rows_come_before_the_file_is_read(tmp_path: Path) -> None:
+    """The first row of a file that is torn at its end is there at once."""
+    path = _write(tmp_path / "runs.json", "[" + ",".join([json.dumps(_TRACE)] * 50_000))
+    assert next(iter_rows(path)).read().name == "neutral"
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+_MAPPINGS = st.lists(st.fixed_dictionaries({"passed": st.booleans()}, optional={"x": _JSON}), min_size=1, max_size=4)
+
+
+@given(_MAPPINGS, st.sampled_from([1, 2, 3, 7, 64]), st.sampled_from([None, 1]), st.booleans())
+def test_rows_are_the_same_wherever_the_buffer_ends(
+    tmp_path_factory: pytest.TempPathFactory, data: list[Any], chunk: int, indent: int | None, ascii_only: bool
+) -> None:
+    """Every row is what a decoder of the whole file finds, however small the pieces are that are read."""
+    path = tmp_path_factory.getbasetemp() / "chunks.json"
+    for document in (data, {"before": data, "results": data}):
+        path.write_text(json.dumps(document, indent=indent, ensure_ascii=ascii_only), encoding="utf-8", newline="")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rows, "_CHUNK", chunk)
+            assert [row.data for row in iter_rows(path)] == data
+
+
+@given(_MAPPINGS, st.integers(0, 400), st.sampled_from([3, 64, 4096]))
+def test_a_torn_file_gives_only_whole_rows(
+    tmp_path_factory: pytest.TempPathFactory, data: list[Any], cut: int, chunk: int
+) -> None:
+    """Cut anywhere, a file gives the rows before the cut and then an error, and never anything else."""
+    path = tmp_path_factory.getbasetemp() / "torn.json"
+    text = json.dumps(data).encode()
+    path.write_bytes(text[: min(cut, len(text) - 1)])
+    found: list[Row] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "_CHUNK", chunk)
+        try:
+            found = list(iter_rows(path))
+        except ReadError:
+            return
+    assert [row.data for row in found[:-1]] == data[: len(found) - 1]
+    assert found[-1].error is not None
