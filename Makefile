@@ -29,7 +29,7 @@ demo: $(VENV)/.core ## Check the recorded runs of an order desk against their ex
 	  status=$$?; echo "exit status $$status (1: something is broken, as it should be: one agent lied)"; test $$status -eq 1
 
 test: $(VENV)/.runner ## Run the tests
-	$(BIN)/python -m pytest --numprocesses auto --quiet tests
+	$(BIN)/python -m pytest --numprocesses auto --quiet
 
 lint: $(VENV)/.dev ## Check style, types and the directions of imports
 	$(BIN)/ruff check .

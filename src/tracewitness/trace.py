@@ -337,13 +337,14 @@ class _OpenCalls:
     name are made when the first result without an id comes: most recordings never need them.
     """
 
-    __slots__ = ("_by_id", "_by_name", "_calls", "_first_open", "_named")
+    __slots__ = ("_by_id", "_by_last_part", "_by_name", "_calls", "_first_open", "_named")
 
     def __init__(self, calls: list[ToolCall], by_id: dict[Any, ToolCall | list[ToolCall]]) -> None:
         self._calls = calls
         self._by_id = by_id
         self._first_open = 0
         self._by_name: dict[str, deque[ToolCall]] = {}
+        self._by_last_part: dict[str, deque[ToolCall]] = {}
         self._named = 0
 
     def answered_by(self, record: Record) -> ToolCall | None:
@@ -373,28 +374,33 @@ class _OpenCalls:
         return calls[at] if at < len(calls) else None
 
     def _earliest_named(self, name: str) -> ToolCall | None:
+        """Return the earliest open call of a name; a full resource name also counts as its last part, both ways."""
         self._index_names()
+        queues = [self._by_name.get(name), self._by_last_part.get(name)]
         short = short_tool_name(name)
-        found = [self._first_of(key) for key in ({name, short} if short else {name})]
-        return min((call for call in found if call is not None), key=lambda call: call.position, default=None)
+        if short is not None:
+            queues.append(self._by_name.get(short))
+        found = (call for call in map(_first_open, queues) if call is not None)
+        return min(found, key=lambda call: call.position, default=None)
 
     def _index_names(self) -> None:
-        """Enter the calls since the last time; a full resource name also counts as its last part."""
+        """Enter the calls since the last time."""
         for call in self._calls[self._named :]:
             if call.answer is None:
                 self._by_name.setdefault(call.name, deque()).append(call)
                 short = short_tool_name(call.name)
-                if short:
-                    self._by_name.setdefault(short, deque()).append(call)
+                if short is not None:
+                    self._by_last_part.setdefault(short, deque()).append(call)
         self._named = len(self._calls)
 
-    def _first_of(self, name: str) -> ToolCall | None:
-        queue = self._by_name.get(name)
-        while queue:
-            if queue[0].answer is None:
-                return queue[0]
-            queue.popleft()
-        return None
+
+def _first_open(queue: deque[ToolCall] | None) -> ToolCall | None:
+    """Return the first call that nothing has answered; those before it are dropped."""
+    while queue:
+        if queue[0].answer is None:
+            return queue[0]
+        queue.popleft()
+    return None
 
 
 class EventIndex:
@@ -509,8 +515,9 @@ class EventIndex:
         return self._events
 
     def _complete(self) -> None:
-        """Make the events that were put off."""
-        steps = {step.position: step for step in self.steps if step.position >= len(self._events)}
+        """Make the events that were put off. A live trace asks after each event, so only what is new is looked at."""
+        new = takewhile(lambda step: step.position >= len(self._events), reversed(self.steps))
+        steps = {step.position: step for step in new}
         turn = bisect_left(self.turn_starts, len(self._events))
         for position, record in enumerate(self._records[len(self._events) :], len(self._events)):
             event: Event | None = steps.get(position) or self._rare_events.get(position)
@@ -522,7 +529,10 @@ class EventIndex:
     def _again(self, call: ToolCall, call_id: str | int) -> list[ToolCall]:
         """Return the calls with an id that was used before: real recordings reuse ids, also for other tools."""
         earlier = self._by_id[call_id]
-        return [*earlier, call] if isinstance(earlier, list) else [earlier, call]
+        if not isinstance(earlier, list):
+            return [earlier, call]
+        earlier.append(call)
+        return earlier
 
     def _result(self, position: int, payload: Any, record: Record) -> ToolResult:
         """Pair a result with its call. The call's `answer` is set here and in `extend`, once."""
@@ -668,6 +678,15 @@ class Trace:
         "unreadable",
     )
 
+    _index: EventIndex | None
+    _place_of: Callable[[int], str] | None
+    name: str
+    no_evidence: str | None
+    reader_problems: tuple[Problem, ...]
+    records: Sequence[Record]
+    text_alone: bool
+    unreadable: Mapping[int, Unreadable]
+
     def __init__(
         self,
         records: Sequence[Record],
@@ -689,14 +708,42 @@ class Trace:
             unreadable: by position, the events that could not be understood; their records are empty.
             place_of: says where in the source the event at a position stands.
         """
-        self.records = records
-        self._place_of = place_of
-        self.unreadable = unreadable or {}
-        self.reader_problems = tuple(problems)
-        self._index: EventIndex | None = None
-        self.name = name
-        self.no_evidence = no_evidence
-        self.text_alone = text_alone
+        keep = partial(object.__setattr__, self)
+        keep("records", records)
+        keep("_place_of", place_of)
+        keep("unreadable", unreadable or {})
+        keep("reader_problems", tuple(problems))
+        keep("_index", None)
+        keep("name", name)
+        keep("no_evidence", no_evidence)
+        keep("text_alone", text_alone)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Trace never changes: {name} can't be set; make another one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Trace never changes: {name} can't be deleted")
+
+    def __reduce__(self) -> tuple[Callable[..., Trace], tuple[Sequence[Record]]]:
+        """Copy and pickle what was read; typed events and pairing are made again where they are needed."""
+        make = partial(
+            Trace,
+            name=self.name,
+            problems=self.reader_problems,
+            no_evidence=self.no_evidence,
+            text_alone=self.text_alone,
+            unreadable=self.unreadable,
+            place_of=self._known_places(),
+        )
+        return make, (self.records,)
+
+    def _known_places(self) -> Callable[[int], str] | None:
+        """Return what can be pickled in the stead of `place_of`: the places of the events that have a problem."""
+        place_of = self._place_of
+        if place_of is None:
+            return None
+        positions = (problem.position for problem in self.index.problems)
+        return {position: place_of(position) for position in positions if position is not None}.__getitem__
 
     @classmethod
     def from_events(cls, events: Iterable[Any], *, name: str = "", error: object = None) -> Trace:
@@ -758,7 +805,8 @@ class Trace:
         if self._index is None:
             index = EventIndex()
             index.extend(self.records, self.unreadable)
-            self._index = index
+            object.__setattr__(self, "_index", index)
+            return index
         return self._index
 
     def to_events(self) -> list[Any]:

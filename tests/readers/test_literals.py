@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.errors import ReadError
@@ -221,18 +221,21 @@ def _exact(value: Any) -> str:
     return repr(value).replace("-0.0", "0.0") if isinstance(value, float) else repr(value)
 
 
+@settings(deadline=None)
 @given(_PLAIN)
 def test_what_repr_writes_is_read_back(value: Any) -> None:
     """Any plain value comes back from its repr, with the same types in it."""
     assert _exact(parse_literal(repr(value))) == _exact(value)
 
 
+@settings(deadline=None)
 @given(_JSON, st.booleans())
 def test_what_json_writes_is_read_back(value: Any, ascii_only: bool) -> None:
     """Any value comes back from JSON, escaped or not."""
     assert _exact(parse_literal(json.dumps(value, ensure_ascii=ascii_only))) == _exact(value)
 
 
+@settings(deadline=None)
 @given(_TEXTS)
 def test_any_text_is_read_back(text: str) -> None:
     """Every text comes back, halves of surrogate pairs too; two halves that meet become the whole."""
@@ -259,6 +262,7 @@ def _agrees_with_python(text: str) -> bool:
     return json.dumps(value) == json.dumps(_as_python_reads(text))
 
 
+@settings(deadline=None)
 @given(_PLAIN, st.data())
 def test_damaged_text_is_refused_or_means_what_it_says(value: Any, data: st.DataObject) -> None:
     """A literal with a piece cut out or put in is refused, or reads as Python reads it."""
@@ -269,6 +273,7 @@ def test_damaged_text_is_refused_or_means_what_it_says(value: Any, data: st.Data
     assert _agrees_with_python(text[:start] + piece + text[end:])
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([*"{}[](),:'\" 1", "\\n", "\\'", "'a'", '"b"', "None", "-2.5", "1e3"])).map("".join))
 def test_any_text_of_pieces_is_refused_or_means_what_it_says(text: str) -> None:
     """Whatever the pieces of literals are put together to, it is refused or reads as Python reads it."""

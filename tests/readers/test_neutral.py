@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.errors import ReadError
@@ -116,6 +116,7 @@ _ANY_EVENT = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(_ANY_EVENT, min_size=1))
 def test_both_ways_make_the_same_trace(events: list[dict[str, Any]]) -> None:
     """However odd the events are, decoding bytes and reading plain data find the same calls and problems."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.errors import ReadError
@@ -287,6 +287,7 @@ _JSON = st.recursive(
 _MAPPINGS = st.lists(st.fixed_dictionaries({"passed": st.booleans()}, optional={"x": _JSON}), min_size=1, max_size=4)
 
 
+@settings(deadline=None)
 @given(_MAPPINGS, st.sampled_from([1, 2, 3, 7, 64]), st.sampled_from([None, 1]), st.booleans())
 def test_rows_are_the_same_wherever_the_buffer_ends(
     tmp_path_factory: pytest.TempPathFactory, data: list[Any], chunk: int, indent: int | None, ascii_only: bool
@@ -300,6 +301,7 @@ def test_rows_are_the_same_wherever_the_buffer_ends(
             assert [row.data for row in iter_rows(path)] == data
 
 
+@settings(deadline=None)
 @given(_MAPPINGS, st.integers(0, 400), st.sampled_from([3, 64, 4096]))
 def test_a_torn_file_gives_only_whole_rows(
     tmp_path_factory: pytest.TempPathFactory, data: list[Any], cut: int, chunk: int

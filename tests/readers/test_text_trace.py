@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.readers import read_text_trace
@@ -310,37 +310,19 @@ def test_every_problem_has_its_place() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("ab\n :{}'\"\\[]()")) | st.none() | st.integers()))
 def test_no_entry_raises(entries: list[Any]) -> None:
     """Whatever stands in the list, a trace comes of it."""
     assert isinstance(_read(*entries, "User: x").events, tuple)
 
 
-_PIECES = st.sampled_from(
-    [
-        "Tool Call: f",
-        " with args ",
-        " args=",
-        "{}",
-        "{'a': 1}",
-        "None",
-        "\n",
-        "Agent Text: ",
-        "User Query: ",
-        "hi",
-    ]
-    + [
-        "Tool Response: f",
-        " with result ",
-        "1",
-        "[Turn 1] ",
-        "Tool Call (Output): f",
-        "Custom Payload: ",
-        "oops",
-    ]
-)
+_KINDS = ["Tool Call: f", "Tool Call (Output): f", "Tool Response: f", "Agent Text: ", "User Query: "]
+_PARTS = [" with args ", " args=", " with result ", "{}", "{'a': 1}", "None", "oops", "\n", "[Turn 1] "]
+_PIECES = st.sampled_from(_KINDS + _PARTS)
 
 
+@settings(deadline=None)
 @given(st.lists(_PIECES).map("".join), st.lists(_PIECES).map("".join))
 def test_the_users_words_are_never_calls(said: str, done: str) -> None:
     """What the agent did is the same whatever the user said, as long as nothing repeats the user's words."""
@@ -374,11 +356,12 @@ def _turns(draw: st.DrawFn) -> list[tuple[str, Any, Any]]:
     return told
 
 
+@settings(deadline=None)
 @given(_turns(), st.text(), st.text().filter(lambda text: "\n" not in text))
 def test_what_the_runner_writes_is_read_back(calls: list[tuple[str, Any, Any]], said: str, reply: str) -> None:
     """Calls, arguments and results come back as they were, whatever is in them and around them."""
     lines = [f"User Query: {said}", *(f"Tool Call: {name} with args {args}" for name, args, _ in calls)]
-    lines += [f"Tool Response: {name} with result {value}" for name, _, value in calls if value is not UNANSWERED]
+    lines += [f"Tool Response: {name} with result {value!r}" for name, _, value in calls if value is not UNANSWERED]
     trace = _read(f"User: {said}", "\n".join([*lines, f"Agent Text: {reply}"]))
     read = [(call.name, repr(call.args), repr(call.result)) for call in trace.calls]
     assert read == [(name, repr(args), repr(result)) for name, args, result in calls]
