@@ -51,15 +51,16 @@ def show(value: object, limit: int = 80) -> str:
     return printable(text, limit)
 
 
-def nearest_name(name: str, known: Iterable[str], score: float = 70.0) -> str | None:
+def nearest_name(name: str, known: Iterable[str], score: float = 60.0) -> str | None:
     """Return the name of ``known`` that was probably meant by ``name``, or None.
 
     Arguments:
-        score: how alike the two must be, 0 to 100 (rapidfuzz's normalised similarity).
+        score: how alike the two must be, 0 to 100: 200 · matches / (both lengths), whatever their case (rapidfuzz's
+            ``ratio``, of the indel distance).
     """
-    from rapidfuzz import process  # only failures need it, and `import tracewitness` is to stay quick
+    from rapidfuzz import fuzz, process  # only failures need it, and `import tracewitness` is to stay quick
 
-    found = process.extractOne(name, list(known), score_cutoff=score)
+    found = process.extractOne(name, list(known), scorer=fuzz.ratio, processor=str.lower, score_cutoff=score)
     return found[0] if found else None
 
 

@@ -11,7 +11,7 @@ the first of them is called.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET, UnsetType
@@ -162,9 +162,7 @@ def result(
     True
     """
     beside = {"of": of, "id": id, "is_error": is_error}
-    return WrittenEvent(
-        result=payload, **{field: value for field, value in beside.items() if value is not None}
-    )
+    return WrittenEvent(result=payload, **{field: value for field, value in beside.items() if value is not None})
 
 
 def transfer(name: str) -> WrittenEvent:
@@ -206,6 +204,7 @@ TOOLS: Final = ("search", "order", "end_session")
 
 _RESOURCES = ("projects/p/locations/l/tools/order", "projects/q/tools/order", "shop/order")
 _SCALARS = (1, 2, 1.0, "1", "a", "b a", "true", "", True, False, None)
+_KINDS = (*["call"] * 3, *["result"] * 3, "user", "agent", "system", "transfer", "end")
 _NAMES = ("item", "n", "metadata")
 _IDS = ("c1", "c2", "1", 1, 0, "", None)
 _USER_TEXTS = ("order a", "a1 or 2?", "1", "b a, thanks", "")
@@ -309,11 +308,10 @@ class _Recorder:
 
     def event(self) -> Any:
         """Draw any event."""
-        kinds = ["call", "call", "call", "result", "result", "user", "agent", "system", "transfer", "end"]
-        kind = self.one_of([*kinds, "orphan", "unreadable"] if self.faults else kinds)
+        kind = self.one_of([*_KINDS, "orphan", "unreadable"] if self.faults else _KINDS)
         if kind == "result" and not self.open:
             kind = "call"
-        made = {
+        makers: dict[str, Callable[[], Any]] = {
             "call": self.call,
             "result": self.result,
             "orphan": self.orphan,
@@ -323,7 +321,8 @@ class _Recorder:
             "system": lambda: system("be brief"),
             "transfer": lambda: transfer("billing"),
             "end": end,
-        }[kind]()
+        }
+        made = makers[kind]()
         return dict(made) if isinstance(made, WrittenEvent) else made
 
     def call(self, tool: str | None = None) -> dict[str, Any]:
@@ -370,7 +369,7 @@ class _Recorder:
         made: dict[str, Any] = {"result": self.draw(_payloads())}
         if self.faults and self.one_of([True, *[False] * 5]):
             made = {"raw_result": self.one_of(_UNDECODABLE)}
-        if self.one_of([True, False, False]):
+        if self.one_of([True, *[False] * 3]):
             made["is_error"] = self.one_of([True, True, False, None])
         return made
 
@@ -379,9 +378,7 @@ def _same_id(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def events(
-    *, tools: Sequence[str] = TOOLS, faults: bool = True, max_size: int = 10
-) -> SearchStrategy[list[Any]]:
+def events(*, tools: Sequence[str] = TOOLS, faults: bool = True, max_size: int = 10) -> SearchStrategy[list[Any]]:
     """Generate whole traces in neutral form, of one event or more.
 
     Arguments:
@@ -431,9 +428,7 @@ def checks(type_name: str | None = None, *, tools: Sequence[str] = TOOLS) -> Sea
         return st.sampled_from(list(OPERATORS)).flatmap(lambda name: checks(name, tools=tools))
     if type_name not in OPERATORS:
         near = nearest_name(type_name, OPERATORS)
-        raise UsageError(
-            f"there is no operator {type_name!r}" + (f"; did you mean {near!r}?" if near else "")
-        )
+        raise UsageError(f"there is no operator {type_name!r}" + (f"; did you mean {near!r}?" if near else ""))
     return _fields_of(type_name, st.sampled_from([*tools, *tools, *_RESOURCES[:1]])).map(
         lambda fields: {"type": type_name, **fields}
     )
@@ -443,7 +438,7 @@ def _fields_of(type_name: str, tool: SearchStrategy[str]) -> SearchStrategy[dict
     """Generate the fields of one operator."""
     from hypothesis import strategies as st
 
-    args, payload, flag = _expected_args(), _expected_payload(), st.booleans()
+    args, payload = _expected_args(), _expected_payload()
     step = st.fixed_dictionaries({"tool": tool}, optional={"args": args})
     following = st.fixed_dictionaries({"tool": tool}, optional={"args": args, "result": payload})
     at_least, at_most = st.integers(1, 2), st.integers(0, 3)
@@ -452,15 +447,14 @@ def _fields_of(type_name: str, tool: SearchStrategy[str]) -> SearchStrategy[dict
         "tool_called": st.fixed_dictionaries({"tool": tool}, optional={"args": args}).flatmap(
             lambda given: _bounds().map(lambda bounds: {**given, **bounds})
         ),
-        "tool_not_called": st.fixed_dictionaries(
-            {"tool": tool}, optional={"args": args, "before": _marker(following)}
-        ),
+        "tool_not_called": st.fixed_dictionaries({"tool": tool}, optional={"args": args, "before": _marker(following)}),
         "tool_input": st.fixed_dictionaries(several, optional={"min": at_least}),
         "tool_output": st.fixed_dictionaries(
-            {"tool": tool, "result": payload}, optional={"min": at_least, "is_error": flag}
+            {"tool": tool, "result": payload},
+            optional={"min": at_least, "is_error": st.sampled_from([False, False, True])},
         ),
         "last_tool": step,
-        "every_call": st.fixed_dictionaries({"tool": tool, "args": args.filter(bool)}),
+        "every_call": st.fixed_dictionaries({"tool": tool, "args": args.map(lambda given: given or {"item": "*"})}),
         "followed_by": st.fixed_dictionaries({"tool": tool, "next": following}),
         "terminal_tool": st.fixed_dictionaries({"tool": tool}),
         "end_session": st.fixed_dictionaries({}, optional={"args": args}),
@@ -472,9 +466,7 @@ def _fields_of(type_name: str, tool: SearchStrategy[str]) -> SearchStrategy[dict
         "max_calls": st.fixed_dictionaries({"max": at_most}, optional={"tool": tool}),
         "max_turns": st.fixed_dictionaries({"max": at_most}),
         "args_from": st.fixed_dictionaries({"tool": tool, "args": _sources(tool)}),
-        "claim": following.flatmap(
-            lambda given: st.sampled_from(_CLAIMS).map(lambda says: {"says": says, **given})
-        ),
+        "claim": following.flatmap(lambda given: st.sampled_from(_CLAIMS).map(lambda says: {"says": says, **given})),
     }
     return fields[type_name]
 
@@ -503,8 +495,7 @@ def _expected_payload() -> SearchStrategy[Any]:
     scalars = st.sampled_from([*_SCALARS, "*"])
     wide = [{}, {"id": "*"}, {"id": {"$any": True}}, {"$type": "object"}, {"$any": True}, {"$contains": "id"}]
     return st.one_of(
-        st.sampled_from(wide),
-        st.sampled_from(wide),
+        *[st.sampled_from(wide)] * 4,
         scalars,
         scalars.map(lambda value: {"id": value}),
         scalars.map(lambda value: {"result": {"id": value}}),

@@ -11,6 +11,8 @@ import json
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from typing import Any, Final, Literal
 
 import msgspec

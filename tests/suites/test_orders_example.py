@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from tracewitness.suites import Case, load_suite
+from tracewitness.suites import Case, load_suite, parse_suite
+from tracewitness.suites.nodes import plain_value
+from tracewitness.suites.problems import Problems
+from tracewitness.suites.yaml_source import build_from_yaml
 
 ORDERS = Path(__file__).parents[2] / "examples" / "orders"
 SUITE = load_suite(ORDERS / "orders.evals.yaml")
@@ -54,6 +57,15 @@ def test_each_place_is_the_line_of_its_check() -> None:
     for case in SUITE.cases:
         for operator, place in zip(case.tool_expectations, case.places, strict=True):
             assert lines[place.line - 1][place.column - 1 :].startswith(f"type: {operator.type_name}")
+
+
+def test_the_same_file_in_json_is_the_same_suite() -> None:
+    """Written as JSON, with tabs, the example reads the same but for its places."""
+    root = build_from_yaml((ORDERS / "orders.evals.yaml").read_text("utf-8"), Problems("")).root
+    assert root is not None
+    twin = parse_suite(json.dumps(plain_value(root), indent="\t"), source="orders.json")
+    assert [case.to_mapping() for case in twin.cases] == [case.to_mapping() for case in SUITE.cases]
+    assert [case.tool_expectations for case in twin.cases] == [case.tool_expectations for case in SUITE.cases]
 
 
 def test_a_common_parameter_gives_way() -> None:

@@ -171,6 +171,10 @@ BAD_FILES: list[tuple[str, str]] = [
         "aliases: {pay: }\n" + HEAD,
         "f.yaml:1:11: the other names of a tool are a list, each item after a dash; this is nothing (null) (at $.aliases.pay)",
     ),
+    (
+        "aliases: {'': [x]}\n" + HEAD,
+        "f.yaml:1:11: expected the name of a tool before the colon (at $.aliases[''])",
+    ),
     ("aliases: {pay: []}\n" + HEAD, "f.yaml:1:11: expected at least one other name (at $.aliases.pay)"),
     (
         "aliases: {pay: [7]}\n" + HEAD,

@@ -209,9 +209,9 @@ class DuplicateWatch(Monitor, gc=False):
 
     calls: int = 0
     seen: dict[Any, int] = {}
-    tools: dict[str, int] = {}
-    malformed: dict[str, int] = {}
+    tools: dict[Any, int | None] = {}  # where arguments of a tool could not be read first, or None
     twins: tuple[str, int, int] | None = None
+    doubt: tuple[str, int] | None = None
 
     @classmethod
     def compile(cls, operator: NoDuplicateCalls, names: ToolNames) -> Plan:
@@ -222,21 +222,44 @@ class DuplicateWatch(Monitor, gc=False):
         self.calls += 1
         if self.twins is not None:
             return
-        tool = self.plan.parts.primary(call.name)
-        self.tools[tool] = self.tools.get(tool, 0) + 1
+        known_as, same_as = self._names(call)
         if isinstance(call.args, MalformedArguments):
-            self.malformed.setdefault(tool, call.position)
+            self._unread(call, known_as, same_as)
             return
-        first = self.seen.setdefault((tool, strict_key(call.args)), call.position)
-        if first != call.position:
-            self.twins = (call.name, first, call.position)
+        key = strict_key(call.args)
+        for name in same_as:
+            if (name, key) in self.seen:
+                self.twins = (call.name, self.seen[name, key], call.position)
+                return
+            if self.doubt is None and (unread := self.tools.get(name)) is not None:
+                self.doubt = (call.name, unread)
+        for name in known_as:
+            self.seen[name, key] = call.position
+            self.tools.setdefault(name, None)
+
+    def _names(self, call: ToolCall) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return what the call's tool is known as, and what a call to the same tool may have been known as.
+
+        A full resource name also counts as its last part; two full names that share it still are two tools.
+        """
+        own, *last_part = self.plan.parts.counted_as(call.name)
+        if last_part:
+            return (own, ("in full", *last_part)), (own, *last_part)
+        return (own,), (own, ("in full", own))
+
+    def _unread(self, call: ToolCall, known_as: tuple[Any, ...], same_as: tuple[Any, ...]) -> None:
+        """Keep a call whose arguments can't be read: it could be the same as any other of its tool."""
+        if self.doubt is None and any(name in self.tools for name in same_as):
+            self.doubt = (call.name, call.position)
+        for name in known_as:
+            if self.tools.get(name) is None:
+                self.tools[name] = call.position
 
     def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
         if self.twins is not None:
             return self._broken(self.twins[1:], wording.duplicates, *self.twins)
-        for tool, position in self.malformed.items():
-            if self.tools[tool] > 1:
-                return self._broken((position,), wording.maybe_duplicates, tool, position)
+        if self.doubt is not None:
+            return self._broken(self.doubt[1:], wording.maybe_duplicates, *self.doubt)
         if not self.calls:
             return self._held((), wording.no_calls)
         return self._held((), wording.no_duplicates, self.calls)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 from msgspec import UNSET, Struct, structs
@@ -170,9 +171,16 @@ class Fields(Struct, frozen=True):
         return cls(**given)
 
     @classmethod
+    @cache
     def required(cls) -> tuple[str, ...]:
         """Return the fields that have no default."""
         return tuple(field.name for field in structs.fields(cls) if field.required)
+
+    @classmethod
+    @cache
+    def defaults(cls) -> dict[str, Any]:
+        """Return the default of each field."""
+        return {field.name: field.default for field in structs.fields(cls)}
 
     @classmethod
     def _unknown(cls, field: Any) -> str:
@@ -182,8 +190,8 @@ class Fields(Struct, frozen=True):
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the fields as a mapping of a file."""
-        given = ((field, getattr(self, field.name)) for field in structs.fields(type(self)))
-        return {field.name: _as_written(value) for field, value in given if value is not field.default}
+        given = ((field, default, getattr(self, field)) for field, default in self.defaults().items())
+        return {field: _as_written(value) for field, default, value in given if value is not default}
 
 
 def _as_written(given: Any) -> Any:

@@ -204,6 +204,8 @@ class _Reader:
         stands_for: dict[str, str] = {}
         for tool, entry in node.entries.items():
             names = self._items("the other names of a tool", entry.node, (*path, tool), entry.place)
+            if not tool.strip():
+                self._problems.add("expected the name of a tool before the colon", (*path, tool), *entry.place)
             if isinstance(entry.node, ListNode) and not names:
                 self._problems.add("expected at least one other name", (*path, tool), *entry.place)
             aliases[tool] = tuple(self._name(item, item_path, item.place) for item, item_path in names)

@@ -19,6 +19,7 @@ _FILLED_TEXT: Final[JsonSchema] = {"type": "string", "pattern": r"\S"}
 _BY_KIND: Final[dict[Kind, JsonSchema]] = {
     "aliases": {
         "type": "object",
+        "propertyNames": {"pattern": r"\S"},
         "additionalProperties": {"type": "array", "minItems": 1, "items": _FILLED_TEXT},
     },
     "cases": {"type": "array", "items": {"$ref": "#/$defs/case"}},
