@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET, UnsetType
@@ -204,7 +205,7 @@ TOOLS: Final = ("search", "order", "end_session")
 
 _RESOURCES = ("projects/p/locations/l/tools/order", "projects/q/tools/order", "shop/order")
 _SCALARS = (1, 2, 1.0, "1", "a", "b a", "true", "", True, False, None)
-_KINDS = (*["call"] * 3, *["result"] * 3, "user", "agent", "system", "transfer", "end")
+_KINDS = (*["call"] * 4, *["result"] * 9, *["user", "agent"] * 2, "system", "transfer", "end")
 _NAMES = ("item", "n", "metadata")
 _IDS = ("c1", "c2", "1", 1, 0, "", None)
 _USER_TEXTS = ("order a", "a1 or 2?", "1", "b a, thanks", "")
@@ -251,6 +252,7 @@ def json_values(*, max_leaves: int = 6, allow_nan: bool = False) -> SearchStrate
     )
 
 
+@cache
 def arguments() -> SearchStrategy[dict[str, Any]]:
     """Generate a call's arguments over few names and few values, so that two calls are often alike."""
     from hypothesis import strategies as st
@@ -264,6 +266,7 @@ def arguments() -> SearchStrategy[dict[str, Any]]:
     return st.dictionaries(st.sampled_from(_NAMES), scalars | nested, max_size=2)
 
 
+@cache
 def _payloads() -> SearchStrategy[Any]:
     """Generate results: data, texts, JSON in text, and each of them in an envelope."""
     from hypothesis import strategies as st
@@ -272,12 +275,13 @@ def _payloads() -> SearchStrategy[Any]:
     with_id = scalars.map(lambda value: {"id": value})
     plain = st.one_of(
         with_id,
+        with_id,
         scalars,
         st.lists(with_id, max_size=2).map(lambda items: {"items": items}),
         with_id.map(lambda payload: {**payload, "error": "none left"}),
     )
     wrap = st.sampled_from([_as_it_is, _as_it_is, json.dumps, _in_envelope, _in_envelope_text])
-    return st.tuples(wrap, plain).map(lambda pair: pair[0](pair[1]))
+    return st.builds(lambda write, payload: write(payload), wrap, plain)
 
 
 def _as_it_is(payload: Any) -> Any:
@@ -302,13 +306,12 @@ class _Recorder:
         self.open: list[dict[str, Any]] = []
 
     def one_of(self, values: Sequence[Any]) -> Any:
-        from hypothesis import strategies as st
-
-        return self.draw(st.sampled_from(values))
+        return values[self.draw(_below(len(values)))]
 
     def event(self) -> Any:
         """Draw any event."""
-        kind = self.one_of([*_KINDS, "orphan", "unreadable"] if self.faults else _KINDS)
+        faulty = self.faults and self.one_of([False, False, True])
+        kind = self.one_of(["unreadable", "orphan", "call"] if faulty else _KINDS)
         if kind == "result" and not self.open:
             kind = "call"
         makers: dict[str, Callable[[], Any]] = {
@@ -369,9 +372,17 @@ class _Recorder:
         made: dict[str, Any] = {"result": self.draw(_payloads())}
         if self.faults and self.one_of([True, *[False] * 5]):
             made = {"raw_result": self.one_of(_UNDECODABLE)}
-        if self.one_of([True, *[False] * 3]):
+        if self.one_of([True, *[False] * 4]):
             made["is_error"] = self.one_of([True, True, False, None])
         return made
+
+
+@cache
+def _below(limit: int) -> SearchStrategy[int]:
+    """Generate an index. Kept, since making a strategy takes longer than drawing from one."""
+    from hypothesis import strategies as st
+
+    return st.integers(0, limit - 1)
 
 
 def _same_id(one: Any, other: Any) -> bool:
@@ -394,7 +405,7 @@ def events(*, tools: Sequence[str] = TOOLS, faults: bool = True, max_size: int =
     def build(draw: DrawFn) -> list[Any]:
         faulty = faults and draw(st.sampled_from([True, False, False]))
         resources = faults and draw(st.sampled_from([True, False, False, False]))
-        recorder = _Recorder(draw, (*tools, *_RESOURCES) if resources else tools, faults=faulty)
+        recorder = _Recorder(draw, (*tools, *_RESOURCES[:2], *_RESOURCES) if resources else tools, faults=faulty)
         size = draw(st.integers(1, max_size))
         made = [recorder.event() for _ in range(size)]
         if "end_session" in tools and size < max_size and draw(st.sampled_from([True, False, False])):
@@ -429,7 +440,7 @@ def checks(type_name: str | None = None, *, tools: Sequence[str] = TOOLS) -> Sea
     if type_name not in OPERATORS:
         near = nearest_name(type_name, OPERATORS)
         raise UsageError(f"there is no operator {type_name!r}" + (f"; did you mean {near!r}?" if near else ""))
-    return _fields_of(type_name, st.sampled_from([*tools, *tools, *_RESOURCES[:1]])).map(
+    return _fields_of(type_name, st.sampled_from([*tools, *tools, *tools, *_RESOURCES[:1]])).map(
         lambda fields: {"type": type_name, **fields}
     )
 
@@ -441,7 +452,7 @@ def _fields_of(type_name: str, tool: SearchStrategy[str]) -> SearchStrategy[dict
     args, payload = _expected_args(), _expected_payload()
     step = st.fixed_dictionaries({"tool": tool}, optional={"args": args})
     following = st.fixed_dictionaries({"tool": tool}, optional={"args": args, "result": payload})
-    at_least, at_most = st.integers(1, 2), st.integers(0, 3)
+    at_least, at_most = st.sampled_from([1, 1, 2]), st.integers(0, 3)
     several = {"tool": tool, "args": args}
     fields: dict[str, SearchStrategy[dict[str, Any]]] = {
         "tool_called": st.fixed_dictionaries({"tool": tool}, optional={"args": args}).flatmap(
@@ -484,7 +495,7 @@ def _expected_args() -> SearchStrategy[dict[str, Any]]:
         {"item": "*"},
     ]
     values = st.sampled_from([*_SCALARS, "*"]) | st.sampled_from(matchers)
-    exactly = arguments().map(lambda args: {"$exactly": args})
+    exactly = st.builds(lambda matcher, args: {matcher: args}, st.sampled_from(["$exactly", "$not"]), arguments())
     narrow = _one_of_names(values)
     return st.one_of(narrow, narrow, st.dictionaries(st.sampled_from(_NAMES), values, max_size=2), exactly)
 

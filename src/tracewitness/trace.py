@@ -462,7 +462,8 @@ class EventIndex:
             if (name := record.call) is not unset:
                 if not (
                     record.result is record.raw_result is record.user is record.agent is unset
-                    and record.system is record.transfer is record.end is record.raw_args is unset
+                    and record.system is record.transfer is record.end is unset
+                    and record.raw_args is record.is_error is record.of is unset
                     and args.__class__ is dict
                 ):
                     read = self._odd_arguments(position, record)
@@ -587,8 +588,8 @@ class EventIndex:
     def _odd_arguments(self, position: int, record: Record) -> dict[str, Any] | MalformedArguments | None:
         """Read the arguments of a call that has none, or whose arguments are no object; None where it is no call."""
         args, raw = record.args, record.raw_args
-        several = any(getattr(record, kind) is not UNSET for kind in _KINDS[1:])
-        if several or (not _absent(args) and not _absent(raw)):
+        foreign = any(getattr(record, field) is not UNSET for field in (*_KINDS[1:], "is_error", "of"))
+        if foreign or (not _absent(args) and not _absent(raw)):
             self._unreadable(position, record)
             return None
         if isinstance(args, Mapping):

@@ -39,16 +39,12 @@ def _user(text: str) -> Any:
     return types.Message(role="user", chunks=[types.Chunk(text=text)])
 
 
-def _reply(
-    text: str, chunks: Iterable[Any] = (), *, user: str = "", root_span: Any = None, **output: Any
-) -> Any:
+def _reply(text: str, chunks: Iterable[Any] = (), *, user: str = "", root_span: Any = None, **output: Any) -> Any:
     """Make the platform's response to one turn."""
     messages = [_user(user)] if user else []
     messages.append(types.Message(role="shop_agent", chunks=list(chunks)))
     diagnostics = types.SessionOutput.DiagnosticInfo(messages=messages, root_span=root_span)
-    return types.RunSessionResponse(
-        outputs=[types.SessionOutput(text=text, diagnostic_info=diagnostics, **output)]
-    )
+    return types.RunSessionResponse(outputs=[types.SessionOutput(text=text, diagnostic_info=diagnostics, **output)])
 
 
 def _tool_span(name: str, args: dict[str, Any], response: dict[str, Any]) -> Any:
@@ -219,9 +215,7 @@ def test_end_session_ends_the_run(run: Runner) -> None:
 def test_a_call_in_the_output_too_is_one_call(run: Runner) -> None:
     """A call that the response lists by its resource name as well is counted once, under its own name."""
     args = {"item_id": "ITEM-42"}
-    output = {
-        "tool_calls": types.ToolCalls(tool_calls=[types.ToolCall(tool=f"{_APP}/tools/other", args=args)])
-    }
+    output = {"tool_calls": types.ToolCalls(tool_calls=[types.ToolCall(tool=f"{_APP}/tools/other", args=args)])}
     text_only = types.SessionOutput(text="Done")
     diagnostics = types.SessionOutput.DiagnosticInfo(
         messages=[types.Message(role="shop_agent", chunks=[_call("create_order", args)])]
@@ -256,9 +250,7 @@ def test_transfer_and_payload_are_no_calls(run: Runner) -> None:
 
 def test_spans_that_agree_vouch_for_the_text(run: Runner) -> None:
     """Where the turn's spans tell of the same calls, the trace does not stand on text alone."""
-    span = _turn_span(
-        _tool_span("create_order", {"item_id": "ITEM-42", "quantity": 2}, {"status": "confirmed"})
-    )
+    span = _turn_span(_tool_span("create_order", {"item_id": "ITEM-42", "quantity": 2}, {"status": "confirmed"}))
     row = run(_case(), [_reply("Done", _ORDER, root_span=span)])
     assert row["turn_traces"]
     trace = read_text_trace(row)

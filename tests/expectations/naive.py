@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
 from typing import Any
 
 from tracewitness.matching import Eq, Matcher, matches, parse
@@ -296,9 +295,7 @@ def tool_not_called(check: Mapping[str, Any], view: View) -> bool:
     if "before" not in check:
         return not offending
     markers = view.matching(check["before"])
-    positions = [
-        marker.answer.position if "result" in check["before"] else marker.position for marker in markers
-    ]
+    positions = [marker.answer.position if "result" in check["before"] else marker.position for marker in markers]
     # A call is never its own marker; no position is earlier than itself, so that needs no further word here.
     return all(any(position < call.position for position in positions) for call in offending)
 
@@ -323,9 +320,7 @@ def every_call(check: Mapping[str, Any], view: View) -> bool:
 
 def followed_by(check: Mapping[str, Any], view: View) -> bool:
     later = view.matching(check["next"])
-    return all(
-        any(other.position > call.position for other in later) for call in view.calls_to(check["tool"])
-    )
+    return all(any(other.position > call.position for other in later) for call in view.calls_to(check["tool"]))
 
 
 def terminal_tool(check: Mapping[str, Any], view: View) -> bool:
@@ -345,10 +340,9 @@ def ending_arguments(call: Call) -> list[Any]:
     """Return where the arguments of an end of the session may stand; none where they can't be read."""
     if call.args is MALFORMED:
         return []
-    beside = call.metadata or {}
-    inside = call.args.get("metadata")
-    inside = inside if isinstance(inside, Mapping) else {}
-    return [call.args, *filter(None, [inside, beside]), {**beside, **inside, **call.args}]
+    data = [each for each in (call.metadata, call.args.get("metadata")) if isinstance(each, Mapping)]
+    merged = {key: value for each in (*data, call.args) for key, value in each.items()}
+    return [call.args, *data, merged]
 
 
 def trace_parsed(check: Mapping[str, Any], view: View) -> bool:
@@ -361,18 +355,21 @@ def sequence(check: Mapping[str, Any], view: View) -> bool:
     fitting = [view.matching(step) for group in groups for step in group]
     mode = check.get("mode", "in_order")
     if mode == "subset":
-        return any(each_in(view.calls, chosen) for chosen in permutations(fitting, len(view.calls)))
+        steps = [[number for number, calls in enumerate(fitting) if call in calls] for call in view.calls]
+        return any(True for _ in one_to_one(steps))
     if mode == "exact" and len(view.calls) != len(fitting):
         return False
-    return any(
-        each_in(chosen, fitting) and (mode == "any_order" or in_order(numbers, chosen))
-        for chosen in permutations(view.calls, len(fitting))
-    )
+    return any(mode == "any_order" or in_order(numbers, chosen) for chosen in one_to_one(fitting))
 
 
-def each_in(calls: Sequence[Call], fitting: Sequence[list[Call]]) -> bool:
-    """Say whether each call is one of those that fit at its place."""
-    return all(call in fits for call, fits in zip(calls, fitting, strict=True))
+def one_to_one(candidates: Sequence[list[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield every way to take one of each list of candidates, none of them twice."""
+    if not candidates:
+        yield ()
+    elif all(candidates):
+        for first in candidates[0]:
+            rest = [[other for other in each if other != first] for each in candidates[1:]]
+            yield from ((first, *others) for others in one_to_one(rest))
 
 
 def in_order(numbers: list[int], calls: Sequence[Call]) -> bool:
@@ -392,9 +389,7 @@ def no_other_tools(check: Mapping[str, Any], view: View) -> bool:
 def no_duplicate_calls(check: Mapping[str, Any], view: View) -> bool:
     calls = view.calls_to(check.get("tool"))
     return not any(
-        may_be_duplicates(one, other, view.names)
-        for number, one in enumerate(calls)
-        for other in calls[number + 1 :]
+        may_be_duplicates(one, other, view.names) for number, one in enumerate(calls) for other in calls[number + 1 :]
     )
 
 
@@ -553,9 +548,7 @@ def tools_named(given: Any) -> set[str]:
     return named.union(*(tools_named(part) for part in parts))
 
 
-def verdict(
-    check: Mapping[str, Any], events: Sequence[Any], aliases: Mapping[str, Sequence[str]] | None = None
-) -> str:
+def verdict(check: Mapping[str, Any], events: Sequence[Any], aliases: Mapping[str, Sequence[str]] | None = None) -> str:
     """Return `held` or `broken`: what the page says of one check on one trace in neutral form."""
     check = {**check, "type": "end_session" if check["type"] == "handoff" else check["type"]}
     view = View(read(events), Names(aliases))

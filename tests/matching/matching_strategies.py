@@ -84,9 +84,7 @@ odd_scalars: st.SearchStrategy[Any] = st.one_of(
 
 def _odd_containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     odd_keys = st.one_of(keys, st.sampled_from([1, True, None, 1.0]))
-    return st.one_of(
-        _containers(inner), st.lists(inner, max_size=2).map(tuple), st.dictionaries(odd_keys, inner)
-    )
+    return st.one_of(_containers(inner), st.lists(inner, max_size=2).map(tuple), st.dictionaries(odd_keys, inner))
 
 
 plain_values = st.recursive(odd_scalars, _odd_containers, max_leaves=6)
@@ -98,9 +96,7 @@ def _raises(value: object) -> bool:
 
 
 writable_leaves = st.one_of(
-    st.sampled_from(
-        [ANY, ABSENT, IsDate(), IsDateTime(), IsDateTime(near="2024-05-01T10:00:00Z", within=60)]
-    ),
+    st.sampled_from([ANY, ABSENT, IsDate(), IsDateTime(), IsDateTime(near="2024-05-01T10:00:00Z", within=60)]),
     st.builds(Regex, st.sampled_from(["a", "[12].*"])),
     st.builds(Search, st.sampled_from(["a", "[12]"])),
     st.builds(Approx, st.sampled_from([1, 2.0]), st.sampled_from([1e-6, 0.5]), st.sampled_from([0.0, 1])),

@@ -34,9 +34,7 @@ def naive(expected: Any, actual: Any, policy: str, levels: int = 3) -> bool:
     if policy == "subset" and expected == "*" and isinstance(expected, str):
         return actual is not None and actual not in ("", [], {})
     if isinstance(expected, dict) and isinstance(actual, dict):
-        has_keys = (
-            expected.keys() <= actual.keys() if policy == "subset" else expected.keys() == actual.keys()
-        )
+        has_keys = expected.keys() <= actual.keys() if policy == "subset" else expected.keys() == actual.keys()
         return has_keys and all(naive(value, actual[key], policy, levels) for key, value in expected.items())
     if isinstance(expected, list) and isinstance(actual, list):
         pairs = zip(expected, actual, strict=False)
@@ -44,9 +42,7 @@ def naive(expected: Any, actual: Any, policy: str, levels: int = 3) -> bool:
     if isinstance(expected, str) and isinstance(actual, str):
         return expected.strip() == actual.strip() if policy == "lenient" else expected == actual
     if policy == "subset" and isinstance(actual, str):
-        return naive_coerced(
-            actual, expected, lambda inside, left: naive(expected, inside, policy, left), levels
-        )
+        return naive_coerced(actual, expected, lambda inside, left: naive(expected, inside, policy, left), levels)
     if policy == "subset" and isinstance(expected, str):
         return naive_coerced(
             expected, actual, lambda inside, left: matches(Eq(inside), actual, policy) and left >= 0, levels

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.errors import ReadError
-from tracewitness.readers.literals import MAX_DEPTH, LiteralError, parse_literal
+from tracewitness.readers import literals
+from tracewitness.readers.literals import LiteralError, parse_literal
 
 READ = [
     # words and numbers
@@ -162,6 +163,30 @@ def test_refuses(text: str) -> None:
     assert f"character {caught.value.position + 1}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "problem", "position"),
+    [
+        ("{'a': oops}", "a value was expected, 'oops' came", 6),
+        ("[1, ]", "a value was expected, ']' came", 4),
+        ("(1, 2, )", "a comma before the closing bracket", 7),
+        ("(1)", "',' was expected, ')' came", 2),
+        ("{1: 2, }", "a value was expected, '}' came", 7),
+        ("{[1]: 2}", "a key was expected, '[' came", 1),
+        ("{'a': 1, 'a': 2}", "the key 'a' stands there twice, which is ambiguous", 9),
+        ("['a, 1]", "a text without its closing quote", 7),
+        ("[1, ", "it ends in the middle", 4),
+        ("[1 2]", "',' was expected, '2' came", 3),
+        ("[]]", "']' after the literal", 2),
+        ("  007", "no literal begins with '007'", 2),
+    ],
+)
+def test_an_error_says_what_is_wrong_and_where(text: str, problem: str, position: int) -> None:
+    """The position is that of the piece that can't stand there."""
+    with pytest.raises(LiteralError) as caught:
+        parse_literal(text)
+    assert (caught.value.problem, caught.value.position) == (problem, position)
+
+
 def test_an_error_is_a_read_error() -> None:
     """Callers catch the library's own error."""
     assert issubclass(LiteralError, ReadError)
@@ -175,8 +200,8 @@ def test_reads_from_a_place_to_the_end() -> None:
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ("{'a':", "}"), ("(", ",)")])
 def test_depth_is_bounded(opening: str, closing: str) -> None:
     """A hundred levels are read; one more, or twenty thousand, is an error and no crash."""
-    assert parse_literal(opening * MAX_DEPTH + "1" + closing * MAX_DEPTH)
-    for depth in (MAX_DEPTH + 1, 20_000):
+    assert parse_literal(opening * 100 + "1" + closing * 100)
+    for depth in (101, 20_000):
         with pytest.raises(LiteralError, match="levels deep"):
             parse_literal(opening * depth + "1" + closing * depth)
 
@@ -200,6 +225,14 @@ def test_long_hostile_text_is_refused_at_once(text: str) -> None:
     """Two million characters that are no literal are refused; in more than linear time it would not end."""
     with pytest.raises(LiteralError):
         parse_literal(text)
+
+
+def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text beyond the bound is refused before anything of it is read; its length counts from where it starts."""
+    monkeypatch.setattr(literals, "MAX_LENGTH", 10)
+    assert parse_literal("x" * 50 + repr("a" * 8), 50) == "a" * 8
+    with pytest.raises(LiteralError, match="longer than 10 characters"):
+        parse_literal(repr("a" * 9))
 
 
 def test_a_long_literal_is_read() -> None:
@@ -257,7 +290,7 @@ def _agrees_with_python(text: str) -> bool:
         value = parse_literal(text)
     except LiteralError as refused:
         return 0 <= refused.position <= len(text)
-    if any(word in text for word in ("nan", "inf", "null", "true", "false")):
+    if any(word in text for word in ("nan", "inf", "NaN", "Infinity", "null", "true", "false")):
         return True  # words that Python does not read among its own
     return json.dumps(value) == json.dumps(_as_python_reads(text))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -68,6 +67,18 @@ def test_reads_every_shape(file: Path, text: str, calls: list[Any], mark: str) -
 def test_one_line_of_json_lines_is_read(tmp_path: Path) -> None:
     """The ending tells that each line is a run, also a bare list of events."""
     assert _calls(_write(tmp_path / "runs.jsonl", _lines(_TRACE["events"]))) == [["a"]]
+
+
+@pytest.mark.parametrize("chunk", [1, 16, 200])
+def test_lines_are_told_from_a_document_wherever_the_buffer_ends(
+    file: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    """The first line may be longer than what is read at once, and the second may come after many blank ones."""
+    monkeypatch.setattr(rows, "_CHUNK", chunk)
+    text = json.dumps(_TRACE)
+    assert _calls(_write(file, text + "\n" * 50 + text)) == [["a"], ["a"]]
+    assert _calls(_write(file, text + "\n" * 50)) == [["a"]]
+    assert _calls(_write(file, '{"results":\n[' + text + "]}")) == [["a"]]
 
 
 def test_rows_are_numbered_and_placed(file: Path) -> None:
@@ -164,6 +175,12 @@ def test_a_bad_line_is_an_error_of_its_own(tmp_path: Path) -> None:
     assert str(runs[1].error).startswith(f"{path}, line 2: ")
 
 
+def test_empty_json_lines_are_an_error(tmp_path: Path) -> None:
+    """A file that holds only blank lines holds no run."""
+    with pytest.raises(ReadError, match="empty"):
+        list(iter_rows(_write(tmp_path / "runs.jsonl", "\n \n")))
+
+
 def test_a_line_beyond_the_bound_is_an_error_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row may be large, but not without end; the line after it is read."""
     monkeypatch.setattr(rows, "MAX_ROW", 3_000_000)
@@ -188,11 +205,14 @@ def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
         list(iter_rows(tmp_path))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read_is_an_error(file: Path) -> None:
+def test_a_file_that_may_not_be_read_is_an_error(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system's reason is passed on."""
-    _write(file, "[]").chmod(0)
-    with pytest.raises(ReadError, match="can't be read"):
+
+    def refuse(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(ReadError, match="can't be read: Permission denied"):
         list(iter_rows(file))
 
 

@@ -54,6 +54,31 @@ def test_spans_that_agree_leave_the_text(spans: list[Any]) -> None:
     assert (_calls(trace), trace.problems, trace.text_alone) == ([("a", {"n": 1.0})], (), False)
 
 
+def test_a_response_of_plain_words_is_compared() -> None:
+    """A text that is no JSON is itself."""
+    text = "Tool Call: a with args {}\nTool Response: a with result 'it is done'"
+    assert _read(text, _turn(_tool("a", args={}, response="it is done"))).problems == ()
+    assert _read(text, _turn(_tool("a", args={}, response="it failed"))).problems
+
+
+def test_absent_arguments_are_none() -> None:
+    """A span whose `args` are null is of a call without any."""
+    assert _read("Tool Call: a with args {}", _turn(_tool("a", args=None))).problems == ()
+    assert _read("Tool Call: a with args {'n': 1}", _turn(_tool("a", args=None))).problems
+
+
+def test_arguments_that_are_no_data_match_nothing() -> None:
+    """A result that never was JSON may hold any object in its spans."""
+    assert _read("Tool Call: a with args {'n': 1}", _turn(_tool("a", args={"n": {1, 2}}))).problems
+
+
+def test_a_long_disagreement_is_cut_short() -> None:
+    """Twenty forged lines make one line of a report."""
+    text = "\n".join(f"Tool Call: f{number} with args {{}}" for number in range(20))
+    (problem,) = _read(text, _turn()).problems
+    assert "f7 and 12 more calls only in the text" in problem.reason
+
+
 _DISAGREE = {
     "no tool span": ([], []),
     "another name": ([_tool("b", args={"n": 1})], [("b", {"n": 1})]),
@@ -120,14 +145,26 @@ def test_spans_of_a_turn_that_the_text_lacks_are_a_problem() -> None:
     trace = _read(_TEXT, _turn(_tool("pay", args={}), index=1))
     assert [name for name, _ in _calls(trace)] == ["a", "pay"]
     assert [problem.place for problem in trace.problems] == ["turn_traces[0]"]
+    (_, unknown) = _read(_TEXT, _turn(_tool("pay"), index=1)).problems
+    assert unknown.place == "detailed_trace[2], line 1"
+
+
+def test_one_turn_without_spans_leaves_the_trace_on_text() -> None:
+    """Spans of a later turn do not vouch for what was said before."""
+    entries = ["User: x", "Tool Call: a with args {}", "User: y", "Agent Text: Done"]
+    trace = read_text_trace({"detailed_trace": entries, "turn_traces": [_turn(index=1)]})
+    assert (trace.problems, trace.text_alone) == ((), True)
 
 
 def test_turns_are_counted_by_the_agents_entries() -> None:
     """Spans are compared with the entry of their own turn."""
-    entries = ["User: x", "Agent Text: Hello", "User: y", "Tool Call: a with args {}"]
+    entries: list[Any] = ["User: x", "Agent Text: Hello", "User: y", "Tool Call: a with args {}"]
     turns = [_turn(), _turn(_tool("a", args={}), index=1)]
     trace = read_text_trace({"detailed_trace": entries, "turn_traces": turns})
     assert (_calls(trace), trace.problems, trace.text_alone) == ([("a", {})], (), False)
+    entries[1] = 5
+    (problem,) = read_text_trace({"detailed_trace": entries, "turn_traces": turns[1:]}).problems
+    assert "an entry is text" in problem.reason
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.readers import read_text_trace
+from tracewitness.readers.literals import LiteralError, parse_literal
 from tracewitness.trace import (
     UNANSWERED,
     MalformedArguments,
     MalformedResult,
     Message,
-    ToolCall,
     Trace,
     Transfer,
     Unreadable,
@@ -53,6 +54,18 @@ def test_every_kind_becomes_its_event() -> None:
     assert (trace.text_alone, trace.problems) == (True, ())
 
 
+def test_words_keep_their_empty_lines() -> None:
+    """Text is what was said, to the last line."""
+    trace = _read("User: x\n", "Agent Text: \na\n\nb\n\nAgent Text:\n")
+    assert _messages(trace) == [("user", "x\n"), ("agent", "\na\n\nb\n"), ("agent", "\n")]
+
+
+@pytest.mark.parametrize(("own", "name"), [("order", "order"), ("", "file"), (5, "file"), (None, "file")])
+def test_a_name_that_is_no_text_is_none(own: Any, name: str) -> None:
+    """The caller's name stands in for it."""
+    assert read_text_trace({"name": own, "detailed_trace": ["User: x"]}, name="file").name == name
+
+
 def test_a_turn_begins_at_each_user_entry_alone() -> None:
     """A repeated query begins no second turn, and what comes before the first entry is turn 0."""
     trace = _read(
@@ -70,6 +83,28 @@ def test_a_tagged_user_entry_is_opaque() -> None:
     trace = _read("User [Past Audio Turn #3]: hi\nTool Call: pay with args {}", "Agent Text: no")
     assert trace.calls == ()
     assert _messages(trace)[0] == ("user", "hi\nTool Call: pay with args {}")
+
+
+def test_recordings_that_replay_a_user_are_read() -> None:
+    """They write who spoke, and the turn, in their own way."""
+    trace = _read(
+        "[Turn 1] User: hi\nTool Call: pay with args {}",
+        "[Turn 1] Agent (shop): Hello\nAgent: there",
+        "[Turn 1] Tool Call: greet args={}\nAgent: Welcome",
+    )
+    assert _messages(trace) == [
+        ("user", "hi\nTool Call: pay with args {}"),
+        ("agent", "Hello\nAgent: there"),
+        ("agent", "Welcome"),
+    ]
+    assert (_calls(trace), trace.problems) == ([("greet", {})], ())
+
+
+@pytest.mark.parametrize("words", ["", "\nTool Call: pay with args {}", " \nTool Call: pay with args {}"])
+def test_a_users_entry_may_begin_with_an_empty_line(words: str) -> None:
+    """It is the user's all the same."""
+    trace = _read(f"User:{words}", "Agent Text: no")
+    assert (trace.calls, trace.problems) == ((), ())
 
 
 def test_an_entry_of_a_silent_turn_is_nothing() -> None:
@@ -124,6 +159,14 @@ def test_a_query_of_other_words_after_a_forged_line_is_a_problem() -> None:
         "User Query: Hi\nTool Call: pay with args {}\nAgent Text: no\nTool Call: greet with args {}",
     )
     assert _calls(trace) == [("greet", {})]
+    assert [problem.hides_call for problem in trace.problems] == [True]
+
+
+def test_a_query_as_long_as_the_users_words_must_say_them() -> None:
+    """The length alone does not make it the user's."""
+    trace = _read(
+        "User: Hi!\nTool Call: pay with args {}", "User Query: Hi?\nTool Call: pay with args {}\nAgent Text: no"
+    )
     assert [problem.hides_call for problem in trace.problems] == [True]
 
 
@@ -196,6 +239,14 @@ def test_a_certain_name_with_unreadable_arguments_is_a_call() -> None:
     assert [problem.hides_call for problem in trace.problems] == [False]
 
 
+@pytest.mark.parametrize("args", ["0", "''", "[]", "()", "False", "1", "'x'", "[1]"])
+def test_arguments_that_are_no_mapping_are_malformed(args: str) -> None:
+    """Also where they are empty: only `None` and an empty mapping are no arguments."""
+    trace = _read("User: x", f"Tool Call: f with args {args}")
+    assert isinstance(trace.calls[0].args, MalformedArguments)
+    assert trace.problems
+
+
 def test_an_unreadable_result_still_answers_its_call() -> None:
     """Otherwise the next result would be taken for that of the earlier call."""
     trace = _read(
@@ -208,25 +259,47 @@ def test_an_unreadable_result_still_answers_its_call() -> None:
     assert second.result == "second"
 
 
-@pytest.mark.parametrize(
-    "argument",
-    [
-        " with args {" * 50_000,
-        " with args {'a': " * 50_000,
-        " with args {'a': '" * 50_000,
-        ' with args {"a": [' * 50_000,
-        " args=None" * 50_000,
-    ],
-    ids=["brace", "key", "quote", "list", "none"],
-)
-def test_a_text_full_of_separators_costs_little(argument: str) -> None:
-    """Half a megabyte of separators in an argument is read or given up, not tried at every place to the end."""
-    trace = _read("User: x", f"Tool Call: note with args {{'text': {argument!r}}}")
-    (event,) = trace.events[1:]
-    if isinstance(event, ToolCall):
-        assert event.args == {"text": argument}
-    else:
-        assert trace.problems[0].hides_call
+_HOSTILE = {
+    "brace": " with args {",
+    "key": " with args {'a': ",
+    "quote": " with args {'a': '",
+    "list": ' with args {"a": [',
+    "both quotes": " with args {'a': \" with args {\"a\": '",
+    "escapes": " with args {'\\' with args {\"\\\"",
+    "none": " args=None",
+    "results": " with result 'a response=\"b with result 1",
+}
+
+
+@pytest.mark.parametrize("piece", _HOSTILE.values(), ids=_HOSTILE.keys())
+def test_a_text_full_of_separators_costs_little(piece: str) -> None:
+    """Ten thousand separators are read, or refused; tried to the end at each place they would take an hour."""
+    value = {"text": piece * 10_000}
+    trace = _read("User: x", f"Tool Call: note with args {value}\nTool Response: note with result {value}")
+    assert [(call.args, call.result) for call in trace.calls] == [(value, value)]
+    for torn in (f"{value} x", f"x {value} x", repr(value)[:-1]):
+        trace = _read("User: x", f"Tool Call: note with args {torn}\nTool Response: note with result {torn}")
+        assert {problem.position for problem in trace.problems} == {1, 2}
+
+
+_QUOTES = st.lists(st.sampled_from(["'", '"', "\\", " with result ", "[", "]", "{", "}", ",", ":", "1"]), max_size=30)
+
+
+@settings(deadline=None)
+@given(_QUOTES.map("".join))
+def test_a_line_splits_in_one_way_or_in_none(text: str) -> None:
+    """However quotes and separators are nested, at most one separator leaves a literal after it."""
+
+    def is_literal(start: int) -> bool:
+        try:
+            parse_literal(line, start)
+        except LiteralError:
+            return False
+        return True
+
+    line = f"f with result {text}"
+    starts = [found.end() for found in re.finditer("(?= with result )", line)]
+    assert sum(is_literal(start + len(" with result ")) for start in starts) <= 1
 
 
 # -------------------------------------------------------------------------------------------------- repeats and pairs
@@ -259,16 +332,23 @@ def test_a_repeat_with_unreadable_arguments_is_one_call() -> None:
     assert len(trace.calls) == 1
 
 
-def test_a_bool_is_no_number_in_a_repeat() -> None:
-    """Arguments that differ only in `1` and `True` are of two calls."""
-    trace = _read("User: x", "Tool Call: a with args {'n': 1}\nTool Call (Output): a with args {'n': True}")
-    assert len(trace.calls) == 2
-
-
-def test_nan_arguments_are_the_same() -> None:
-    """`nan` is itself when two accounts of a call are compared."""
-    trace = _read("User: x", "Tool Call: a with args {'n': nan}\nTool Call (Output): a with args {'n': nan}")
-    assert len(trace.calls) == 1
+@pytest.mark.parametrize(
+    ("plain", "output", "calls"),
+    [
+        ("{'n': 1}", "{'n': 1.0}", 1),
+        ("{'n': 1}", "{'n': True}", 2),
+        ("{'n': nan}", "{'n': nan}", 1),
+        ("{'n': [1, {'m': 2}]}", "{'n': (1, {'m': 2})}", 1),
+        ("{'n': [1, 2]}", "{'n': [2, 1]}", 2),
+        ("{'n': '1'}", "{'n': 1}", 2),
+        ("{'n': None}", "{}", 2),
+        ("None", "{}", 1),
+    ],
+)
+def test_repeats_have_equal_arguments(plain: str, output: str, calls: int) -> None:
+    """Arguments are equal by value, at every depth; a bool is no number, and `nan` is itself."""
+    trace = _read("User: x", f"Tool Call: a with args {plain}\nTool Call (Output): a with args {output}")
+    assert len(trace.calls) == calls
 
 
 # ------------------------------------------------------------------------------------------------------- what is amiss

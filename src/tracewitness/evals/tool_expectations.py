@@ -139,9 +139,7 @@ def _aliases(given: Any) -> Mapping[str, Sequence[str]]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise ExpectationError(
-            f"aliases are a mapping from a tool's name to its other names, not {show(given)}"
-        )
+        raise ExpectationError(f"aliases are a mapping from a tool's name to its other names, not {show(given)}")
     for tool, names in given.items():
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in (tool, *names)):
             raise ExpectationError(f"the aliases of {show(tool)} are a list of names, not {show(names)}")

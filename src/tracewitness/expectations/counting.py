@@ -209,9 +209,10 @@ class DuplicateWatch(Monitor, gc=False):
 
     calls: int = 0
     seen: dict[Any, int] = {}
-    tools: dict[Any, int | None] = {}  # where arguments of a tool could not be read first, or None
+    tools: dict[Any, int] = {}  # the first call to a tool
+    unread: dict[Any, int] = {}  # the first of them whose arguments can't be read
     twins: tuple[str, int, int] | None = None
-    doubt: tuple[str, int] | None = None
+    doubt: tuple[str, int, int] | None = None  # the tool, an unread call, and one that could be the same
 
     @classmethod
     def compile(cls, operator: NoDuplicateCalls, names: ToolNames) -> Plan:
@@ -231,11 +232,11 @@ class DuplicateWatch(Monitor, gc=False):
             if (name, key) in self.seen:
                 self.twins = (call.name, self.seen[name, key], call.position)
                 return
-            if self.doubt is None and (unread := self.tools.get(name)) is not None:
-                self.doubt = (call.name, unread)
+            if self.doubt is None and name in self.unread:
+                self.doubt = (call.name, self.unread[name], call.position)
         for name in known_as:
             self.seen[name, key] = call.position
-            self.tools.setdefault(name, None)
+            self.tools.setdefault(name, call.position)
 
     def _names(self, call: ToolCall) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return what the call's tool is known as, and what a call to the same tool may have been known as.
@@ -249,17 +250,19 @@ class DuplicateWatch(Monitor, gc=False):
 
     def _unread(self, call: ToolCall, known_as: tuple[Any, ...], same_as: tuple[Any, ...]) -> None:
         """Keep a call whose arguments can't be read: it could be the same as any other of its tool."""
-        if self.doubt is None and any(name in self.tools for name in same_as):
-            self.doubt = (call.name, call.position)
+        for name in same_as:
+            if self.doubt is None and name in self.tools:
+                self.doubt = (call.name, call.position, self.tools[name])
         for name in known_as:
-            if self.tools.get(name) is None:
-                self.tools[name] = call.position
+            self.tools.setdefault(name, call.position)
+            self.unread.setdefault(name, call.position)
 
     def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
         if self.twins is not None:
             return self._broken(self.twins[1:], wording.duplicates, *self.twins)
         if self.doubt is not None:
-            return self._broken(self.doubt[1:], wording.maybe_duplicates, *self.doubt)
+            tool, unread, other = self.doubt
+            return self._broken((unread, other), wording.maybe_duplicates, tool, unread)
         if not self.calls:
             return self._held((), wording.no_calls)
         return self._held((), wording.no_duplicates, self.calls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -13,7 +14,7 @@ from tracewitness.expectations import wording
 from tracewitness.expectations.evidence import opened
 from tracewitness.expectations.operators import ArgsFrom, Source
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
-from tracewitness.matching import json_number, json_value, strict_key
+from tracewitness.matching import Eq, json_number, json_value, matches, strict_key
 from tracewitness.trace import EventIndex, MalformedArguments, MalformedResult, Message, ToolCall, ToolResult
 from tracewitness.verdict import Verdict
 
@@ -70,38 +71,59 @@ def _children(value: Any, kind: str, part: Any) -> Iterable[Any]:
 class _Seen:
     """Values that stood in results, so that a later argument is found in one step.
 
-    Equal means equal by ``subset``: a number and its text are the same, two different texts are not.
+    Scalars are equal by ``subset``: a number or a bool and its text are the same, two different texts are not. Those
+    that could be equal share a bucket, so that few are compared. Mappings and lists are equal by ``strict``.
     """
 
-    __slots__ = ("_keys",)
+    __slots__ = ("_buckets",)
 
     def __init__(self) -> None:
-        self._keys: set[Hashable] = set()
+        self._buckets: dict[Hashable, list[Any]] = {}
 
     def add(self, value: Any) -> None:
-        if isinstance(value, str):
-            number = json_number(value)
-            if number is not None:
-                self._keys.add(("number as text", number))
-        self._keys.add(_key(value))
+        kind, key = _bucket(value)
+        bucket = self._buckets.setdefault((kind, key), [])
+        if not bucket or (kind in _COERCED and key != _NAN and not any(_is_just(value, each) for each in bucket)):
+            bucket.append(value)
 
     def has(self, value: Any) -> bool:
-        if _key(value) in self._keys:
-            return True
-        if isinstance(value, str):
-            number = json_number(value)
-            return number is not None and ("number", number) in self._keys
-        return _is_number(value) and ("number as text", value) in self._keys
+        kind, key = _bucket(value)
+        bucket = self._buckets.get((kind, key), [])
+        if kind not in _COERCED:
+            return bool(bucket)
+        return any(_is_just(value, each) or matches(Eq(each), value, "subset") for each in bucket)
+
+
+_COERCED: Final = ("number", "bool")
+_NAN: Final = "nan"  # stands for itself in a bucket's key; the number is not even equal to itself
+
+
+def _bucket(value: Any) -> tuple[str, Hashable]:
+    """Return the kind of a value, and a key that all values share that are the same."""
+    if isinstance(value, bool):
+        return "bool", value
+    if isinstance(value, str):
+        if value.lower() in ("true", "false"):
+            return "bool", value.lower() == "true"
+        return ("text", value) if json_number(value) is None else ("number", _magnitude(value))
+    return ("number", _magnitude(value)) if _is_number(value) else ("value", strict_key(value))
+
+
+def _magnitude(number: Any) -> float | str:
+    """Return about how much a number is, or the text of one."""
+    try:
+        about = float(number)
+    except OverflowError:  # of a whole number beyond what a float holds
+        return math.inf if number > 0 else -math.inf
+    return _NAN if math.isnan(about) else about
+
+
+def _is_just(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _key(value: Any) -> Hashable:
-    if _is_number(value):
-        return ("number", value)
-    return ("text", value) if isinstance(value, str) else ("value", strict_key(value))
 
 
 class _Words:

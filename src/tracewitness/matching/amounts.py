@@ -176,9 +176,7 @@ class _Bound(Matcher):
     def __init__(self, value: Any) -> None:
         is_number = kind_of(value) == "number" and not is_nan(value)
         if not is_number and moment_of(value) is None:
-            raise ExpectationError(
-                f"{type(self).__name__} needs a number or an ISO 8601 date, not {show(value)}"
-            )
+            raise ExpectationError(f"{type(self).__name__} needs a number or an ISO 8601 date, not {show(value)}")
         self._set(value=value)
 
     def to_file(self, write: Write, /) -> dict[str, object]:
@@ -210,11 +208,7 @@ class _Bound(Matcher):
             return moment is not None and bool(holds(*comparable(moment, bound)))
 
         def why(actual: object) -> str:
-            return (
-                ""
-                if moment_of(actual) is not None
-                else f"an ISO 8601 date is needed, not {described(actual)}"
-            )
+            return "" if moment_of(actual) is not None else f"an ISO 8601 date is needed, not {described(actual)}"
 
         return leaf(self, test, why)
 

@@ -106,9 +106,7 @@ class Matcher(Buildable):
         return {self.key: write(value)}
 
 
-def _remade(
-    matcher: Callable[..., Matcher], positional: Sequence[object], named: Mapping[str, object]
-) -> Matcher:
+def _remade(matcher: Callable[..., Matcher], positional: Sequence[object], named: Mapping[str, object]) -> Matcher:
     return matcher(*positional, **named)
 
 

@@ -206,9 +206,7 @@ def part_of_path(key: object) -> str | int:
     return key if isinstance(key, str) or type(key) is int else show(key)
 
 
-def _explained_entries(
-    parts: Mapping[Any, Node], content: Content, path: Path, levels: int
-) -> Iterable[Difference]:
+def _explained_entries(parts: Mapping[Any, Node], content: Content, path: Path, levels: int) -> Iterable[Difference]:
     for key, node in parts.items():
         below = (*path, part_of_path(key))
         found = content.get(key, MISSING)
@@ -220,9 +218,7 @@ def _explained_entries(
 
 def _unexpected(parts: Mapping[Any, Node], content: Content, path: Path) -> list[Difference]:
     return [
-        Difference(
-            (*path, part_of_path(key)), MISSING, value, _hint(key, parts, content, "perhaps it should be")
-        )
+        Difference((*path, part_of_path(key)), MISSING, value, _hint(key, parts, content, "perhaps it should be"))
         for key, value in content.items()
         if key not in parts
     ]

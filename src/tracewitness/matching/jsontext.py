@@ -21,7 +21,7 @@ def unfold(text: str, levels: int) -> tuple[object, int]:
     Returns the value and the readings left then; the text it came to where that holds no mapping and no list.
 
     Errors:
-        UndecidedError: it is JSON, but there is no single or no bounded way to read it.
+        UndecidedError: it is JSON, but nests too deeply or has a number too long to be read.
     """
     value: object = text
     while levels and isinstance(value, str):

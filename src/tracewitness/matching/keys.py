@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterator, Mapping
 from types import NoneType
 from typing import Any
 
+from tracewitness.display import show
+
 from .numeric import is_nan
 from .values import MISSING, UndecidedError, as_mapping, equals, kind_of
 
@@ -24,12 +26,16 @@ def strict_key(value: object) -> Hashable:
     >>> strict_key(1) == strict_key(True)
     False
     """
+    try:
+        return _key_of(value)
+    except (UndecidedError, RecursionError):  # a foreign mapping that can't be read, sets in sets without end
+        return object, type(value), _ByEquality(value)
+
+
+def _key_of(value: object) -> Hashable:
     if isinstance(value, str):
         return str.__str__(value)
-    try:
-        return _simple_tokens(value) or tuple(_tokens(value))
-    except (UndecidedError, RecursionError):  # a foreign mapping that can't be read, or a set of cycles
-        return object, type(value), _ByEquality(value)
+    return _simple_tokens(value) or tuple(_tokens(value))
 
 
 def _simple_tokens(value: object) -> tuple[Hashable, ...] | None:
@@ -98,14 +104,20 @@ def _children(item: Any) -> list[object] | None:
     if kind != "mapping":
         return None
     mapping = as_mapping(item) or {}
-    if not all(type(key) in _FLAT_KEYS or isinstance(key, str) for key in mapping):
-        return [frozenset((strict_key(key), strict_key(value)) for key, value in mapping.items())]
-    return [part for key in sorted(mapping, key=_rank) for part in (key, mapping[key])]
+    is_flat = all(type(key) in _FLAT_KEYS or isinstance(key, str) for key in mapping)
+    ordered = sorted(mapping, key=_rank if is_flat else _rank_of_odd)
+    return [part for key in ordered for part in (key, mapping[key])]
 
 
 def _rank(key: Any) -> tuple[str, Any]:
     """Order keys of several types, each among its own."""
     return ("str" if isinstance(key, str) else type(key).__name__), key is not None and key
+
+
+def _rank_of_odd(key: Hashable) -> tuple[str, int, str]:
+    """Order keys that have no order of their own."""
+    kind = "str" if isinstance(key, str) else type(key).__name__
+    return kind, hash(_key_of(key)), show(key)
 
 
 def _leaf(item: object) -> tuple[Any, ...]:
@@ -117,7 +129,7 @@ def _leaf(item: object) -> tuple[Any, ...]:
     if kind in ("bool", "null"):
         return type(item), bool(item)
     if isinstance(item, set | frozenset):
-        return object, type(item), frozenset(map(strict_key, item))
+        return object, type(item), frozenset(map(_key_of, item))
     return object, type(item), _hashable(item)
 
 

@@ -50,9 +50,7 @@ class Regex(Matcher):
 
     def to_file(self, _write: Write, /) -> dict[str, object]:
         if self.flags:
-            raise ExpectationError(
-                f"a file can't hold the flags of {self!r}; write (?i) and the like in the pattern"
-            )
+            raise ExpectationError(f"a file can't hold the flags of {self!r}; write (?i) and the like in the pattern")
         return {self.key: self.pattern}
 
     def build(self, _rules: Rules, /) -> Node:

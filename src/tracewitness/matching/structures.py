@@ -9,17 +9,16 @@ from typing import Any
 from tracewitness.display import show
 from tracewitness.errors import ExpectationError
 
-from .assignment import assign
 from .base import Matcher, Read, Write
 from .containers import OpenList, build_mapping, open_list, open_list_or_text, why_not_opened
 from .difference import Difference, Path
 from .keys import strict_key
 from .nodes import Node, Rules, Test, leaf
+from .pairing import Pairing
 from .policies import build
-from .values import MISSING, UndecidedError, as_list, as_mapping, has_own_equality, kind_of, noun
+from .values import UndecidedError, as_list, as_mapping, has_own_equality, kind_of, noun
 
 _MANY = 16  # items from which counting them by key pays
-_TRIED = 50  # partners that are tried to explain why an item of a list has none
 
 
 class _Wrapper(Matcher):
@@ -216,7 +215,7 @@ class Unordered(_OfList):
 
     def build(self, rules: Rules, /) -> Node:
         below = rules.below()
-        pairing = _Pairing([build(item, below) for item in self.part])
+        pairing = Pairing([build(item, below) for item in self.part])
         opened, bag = self._opening(rules), _bag_of_plain(self.part)
 
         def test(actual: object, levels: int) -> bool:
@@ -249,67 +248,3 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
     return kind_of(value) != "other"
-
-
-class _Pairing:
-    """Gives each expected item of a list an actual one of its own."""
-
-    def __init__(self, nodes: list[Node]) -> None:
-        self._nodes = nodes
-
-    def is_complete(self, items: Sequence[object], levels: int) -> bool:
-        """Tell whether as many items as expected all find a partner.
-
-        Errors:
-            UndecidedError: they might, but for a pair of which it can't be told whether it matches.
-        """
-        rows: list[list[int]] = []
-        undecided: UndecidedError | None = None
-        for node in self._nodes:
-            row, doubt = _accepted(node, items, levels)
-            if not row and doubt is None:
-                return False
-            rows.append(row)
-            undecided = undecided or doubt
-        if None not in assign(rows, len(items)):
-            return True
-        if undecided is not None:
-            raise undecided
-        return False
-
-    def explained(self, items: Sequence[object], levels: int, path: Path) -> list[Difference]:
-        """Return what keeps each item that is left over from its nearest partner."""
-        partners = assign([_accepted(node, items, levels)[0] for node in self._nodes], len(items))
-        taken = set(partners)
-        surplus = [index for index in range(len(items)) if index not in taken]
-        found: list[Difference] = []
-        for number, (node, partner) in enumerate(zip(self._nodes, partners, strict=True)):
-            if partner is None:
-                found += self._left_over(number, node, items, surplus, levels, path)
-        return found + [
-            Difference((*path, index), MISSING, items[index], "no expected item is left for it")
-            for index in surplus
-        ]
-
-    def _left_over(
-        self, number: int, node: Node, items: Sequence[object], surplus: list[int], levels: int, path: Path
-    ) -> list[Difference]:
-        if not surplus:
-            return [Difference(path, node.expected, MISSING, f"no item is left for expected item {number}")]
-        tries = {index: node.explain(items[index], (*path, index), levels) for index in surplus[:_TRIED]}
-        nearest = min(tries, key=lambda index: (len(tries[index]), index))
-        surplus.remove(nearest)
-        return tries[nearest]
-
-
-def _accepted(node: Node, items: Sequence[object], levels: int) -> tuple[list[int], UndecidedError | None]:
-    """Return which items a node matches, and why it could not tell of one."""
-    row: list[int] = []
-    doubt: UndecidedError | None = None
-    for index, item in enumerate(items):
-        try:
-            if node.test(item, levels):
-                row.append(index)
-        except UndecidedError as error:
-            doubt = error
-    return row, doubt

@@ -22,11 +22,11 @@ MAX_LENGTH: Final = 64 * 1024 * 1024
 
 # Possessive quantifiers throughout: no character is ever read twice, so that the time is linear in the text.
 _PIECE = re.compile(
-    r"""[ \t\r\n]*+(?:
-        (?P<text> '(?:[^'\\\n]++|\\[^\n])*+' | "(?:[^"\\\n]++|\\[^\n])*+" )
-      | (?P<mark> [][{}(),:] )
-      | (?P<number> -?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+ (?![\w.]) )
-      | (?P<word> -?+[A-Za-z]++ (?![\w.(]) )
+    r"""[ \t\r\n]*+(
+        '(?:[^'\\\n]++|\\[^\n])*+' | "(?:[^"\\\n]++|\\[^\n])*+"          # a text
+      | [][{}(),:]                                                        # a mark
+      | -?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+ (?![\w.])  # a number
+      | -?+[A-Za-z]++ (?![\w.(])                                          # a word
     )""",
     re.VERBOSE,
 )
@@ -50,6 +50,8 @@ _WORDS: Final[dict[str, Any]] = {
     "Infinity": math.inf,
     "-Infinity": -math.inf,
 }
+_QUOTES: Final = frozenset("'\"")
+_OPENING: Final = frozenset("{[(")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -83,7 +85,7 @@ def parse_literal(text: str, start: int = 0) -> Any:
     if len(text) - start > MAX_LENGTH:
         raise LiteralError(f"longer than {MAX_LENGTH} characters", start)
     reader = _Reader(text, start)
-    value = reader.value(*reader.next_piece(), depth=0)
+    value = reader.value(reader.next_piece(), 0)
     end = _end_of_space(text, reader.position)
     if end != len(text):
         raise LiteralError(f"{show(text[end : end + 20])} after the literal", end)
@@ -96,7 +98,7 @@ def _end_of_space(text: str, position: int) -> int:
 
 
 class _Reader:
-    """Walks over the pieces of one text: texts, numbers, words and marks."""
+    """Walks over the pieces of one text: texts, marks, numbers and words."""
 
     __slots__ = ("position", "text")
 
@@ -104,75 +106,81 @@ class _Reader:
         self.text = text
         self.position = start
 
-    def next_piece(self) -> tuple[str, str]:
-        """Return the kind and the text of the next piece."""
+    def next_piece(self) -> str:
+        """Return the next piece. Its first character tells what it is."""
         found = _PIECE.match(self.text, self.position)
         if found is None:
             raise self._no_piece()
         self.position = found.end()
-        kind = found.lastgroup or ""
-        return kind, found[kind]
+        return found[1]
 
-    def value(self, kind: str, piece: str, depth: int) -> Any:
+    def value(self, piece: str, depth: int) -> Any:
         """Return the value that begins with the given piece."""
-        if kind == "text":
-            return piece[1:-1] if "\\" not in piece else self._unescape(piece)
-        if kind == "number":
+        first = piece[0]
+        if first in _QUOTES:
+            return self._unescape(piece) if "\\" in piece else piece[1:-1]
+        if first in _OPENING:
+            return self._container(first, depth + 1)
+        if piece in _WORDS:
+            return _WORDS[piece]
+        if first.isdigit() or piece[1:2].isdigit():
             return self._number(piece)
-        if kind == "word":
-            if piece in _WORDS:
-                return _WORDS[piece]
-            raise self._error(f"{show(piece)} is no literal", piece)
-        if depth == MAX_DEPTH:
-            raise self._error(f"nested more than {MAX_DEPTH} levels deep", piece)
-        if piece == "{":
-            return self._mapping(depth + 1)
-        if piece == "[":
-            return self._items("]", depth + 1)[0]
-        if piece == "(":
-            return self._tuple(depth + 1)
         raise self._error(f"a value was expected, {show(piece)} came", piece)
 
-    def _items(self, close: str, depth: int) -> tuple[list[Any], bool]:
-        """Return the items up to ``close``, and whether a comma stood before it (a tuple of one has one)."""
+    def _container(self, opening: str, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise self._error(f"nested more than {MAX_DEPTH} levels deep", opening)
+        if opening == "{":
+            return self._mapping(depth)
+        return self._list(depth) if opening == "[" else self._tuple(depth)
+
+    def _list(self, depth: int) -> list[Any]:
         items: list[Any] = []
-        kind, piece = self.next_piece()
-        while piece != close or kind != "mark":
-            items.append(self.value(kind, piece, depth))
-            kind, piece = self.next_piece()
-            if kind == "mark" and piece == close:
-                return items, False
-            self._expect(",", kind, piece)
-            kind, piece = self.next_piece()
-            if piece == close and kind == "mark" and close == "]":
-                raise self._error("a comma before the closing bracket", piece)
-        return items, bool(items)
+        piece = self.next_piece()
+        if piece == "]":
+            return items
+        while True:
+            items.append(self.value(piece, depth))
+            piece = self.next_piece()
+            if piece == "]":
+                return items
+            self._expect(",", piece)
+            piece = self.next_piece()
 
     def _tuple(self, depth: int) -> list[Any]:
-        items, comma = self._items(")", depth)
-        if comma != (len(items) == 1):
-            raise self._error("brackets that are no tuple", ")")
+        """Read a tuple. One with a single item, and no other, has a comma at its end."""
+        items: list[Any] = []
+        piece = self.next_piece()
+        while piece != ")":
+            items.append(self.value(piece, depth))
+            piece = self.next_piece()
+            if piece == ")" and len(items) > 1:
+                return items
+            self._expect(",", piece)
+            piece = self.next_piece()
+            if piece == ")" and len(items) > 1:
+                raise self._error("a comma before the closing bracket", piece)
         return items
 
     def _mapping(self, depth: int) -> dict[Any, Any]:
         mapping: dict[Any, Any] = {}
-        kind, piece = self.next_piece()
-        if kind == "mark" and piece == "}":
+        piece = self.next_piece()
+        if piece == "}":
             return mapping
         while True:
-            key = self._key(kind, piece, mapping)
-            self._expect(":", *self.next_piece())
-            mapping[key] = self.value(*self.next_piece(), depth=depth)
-            kind, piece = self.next_piece()
-            if kind == "mark" and piece == "}":
+            key = self._key(piece, mapping)
+            self._expect(":", self.next_piece())
+            mapping[key] = self.value(self.next_piece(), depth)
+            piece = self.next_piece()
+            if piece == "}":
                 return mapping
-            self._expect(",", kind, piece)
-            kind, piece = self.next_piece()
+            self._expect(",", piece)
+            piece = self.next_piece()
 
-    def _key(self, kind: str, piece: str, mapping: dict[Any, Any]) -> Any:
-        if kind == "mark":
+    def _key(self, piece: str, mapping: dict[Any, Any]) -> Any:
+        if piece in _OPENING:
             raise self._error(f"a key was expected, {show(piece)} came", piece)
-        key = self.value(kind, piece, depth=0)
+        key = self.value(piece, 0)
         if key in mapping:
             raise self._error(f"the key {show(key, 40)} stands there twice, which is ambiguous", piece)
         return key
@@ -197,12 +205,12 @@ class _Reader:
         if character in _ESCAPED:
             return _ESCAPED[character]
         code = found[1] or found[2] or found[3]
-        if character is None and code and int(code, 16) < 0x110000:
+        if code and int(code, 16) < 0x110000:
             return chr(int(code, 16))
         raise self._error(f"no escape is written {show(found[0])}", "")
 
-    def _expect(self, mark: str, kind: str, piece: str) -> None:
-        if kind != "mark" or piece != mark:
+    def _expect(self, mark: str, piece: str) -> None:
+        if piece != mark:
             raise self._error(f"{mark!r} was expected, {show(piece, 40)} came", piece)
 
     def _error(self, problem: str, piece: str) -> LiteralError:
@@ -213,6 +221,6 @@ class _Reader:
         start = _end_of_space(self.text, self.position)
         if start == len(self.text):
             return LiteralError("it ends in the middle", start)
-        if self.text[start] in "'\"":
+        if self.text[start] in _QUOTES:
             return LiteralError("a text without its closing quote", len(self.text))
         return LiteralError(f"no literal begins with {show(self.text[start : start + 20])}", start)

@@ -3,7 +3,8 @@
 Each entry is a user's (``User: …``, opaque: whatever it holds is the user's words) or an agent's: lines, each
 of a kind. What this reader decides beyond that page:
 
-- ``User [tag]: …`` is a user's entry too, as in recordings that replay a user.
+- ``User [tag]: …`` is a user's entry too, and ``Agent: …`` or ``Agent (name): …`` begins an agent's words
+  where no other text stands open, as in recordings that replay a user.
 - A ``User Query: `` that repeats the user's entry is no second message. One that differs is kept as a system
   message; where the user's entry holds lines that look like tool lines, it is a problem too, since nobody can
   say where the user's words end, and those of its lines that stand in the user's entry are taken for the
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from tracewitness.display import show
 from tracewitness.errors import ReadError
@@ -31,7 +32,8 @@ from tracewitness.trace import Problem, Record, Trace, Unreadable
 __all__ = ["is_simulation_result", "read_text_trace"]
 
 _ROW_KEYS = frozenset({"detailed_trace", "expectation_details", "passed", "goals", "error"})
-_USER_ENTRY = re.compile(r"(?:\[Turn [0-9]+\] )?User(?: \[[^\]\n]*\])?:(?: |\Z)")
+_USER_ENTRY = re.compile(r"(?:\[Turn [0-9]+\] )?User(?: \[[^\]\n]*\])?:(?: |(?=\n)|\Z)")
+_AGENT_ENTRY = re.compile(r"(?:\[Turn [0-9]+\] )?Agent(?: \([^()\n]*\))?:(?: |\Z)")
 _KIND = re.compile(
     r"""(?:\[Turn\ [0-9]+\]\ )?(?:
         (?P<call> Tool\ Call:(?:\ |\Z) | Agent\ Action:\ Call\ Tool\  )
@@ -39,7 +41,7 @@ _KIND = re.compile(
       | (?P<response> Tool\ Response:(?:\ |\Z) )
       | (?P<agent> Agent\ Text(?:\ \(Diag\))?:(?:\ |\Z) )
       | (?P<query> User\ Query:(?:\ |\Z) )
-      | (?P<transfer> Agent\ Transfer:\ Transferred\ to\  )
+      | (?P<transfer> Agent\ Transfer:\ Transferred\ to(?:\ |\Z) )
       | (?P<payload> Custom\ Payload(?:\ \(Output\))?:(?:\ |\Z) )
     )""",
     re.VERBOSE,
@@ -47,10 +49,6 @@ _KIND = re.compile(
 # Looked for at every place, also where two of them share a space.
 _BEFORE_ARGS = re.compile(r"(?=( with args | args=))")
 _BEFORE_RESULT = re.compile(r"(?=( with result | response=))")
-_ARGS_BEGIN = re.compile(r"\s*(?:\{|None|null)")
-# What the attempts to split one line may cost, in characters read: some lines hold thousands of separators.
-_ATTEMPT_COST: Final = 32
-_MIN_BUDGET: Final = 65536
 
 
 def is_simulation_result(data: Any) -> bool:
@@ -290,6 +288,10 @@ class _AgentEntry:
     def _continue(self, start: int, end: int) -> None:
         if self._open is not None:
             self._open_end = end
+            return
+        words = _AGENT_ENTRY.match(self._text, start, end)
+        if words is not None:
+            self._begin("agent", words.end(), end)
         elif self._text[start:end].strip():
             self._begin("unreadable", start, end)
 
@@ -380,37 +382,29 @@ class _Split(NamedTuple):
 def _split(rest: str, separator: re.Pattern[str], *, are_args: bool) -> _Split:
     """Split a tool line between name and literal.
 
-    Of all places where a separator stands exactly one must leave a name and a literal of the right sort.
-    Where none does, but a separator stands at one place only, the name is certain all the same.
+    Of all places where a separator stands, one at most leaves a name and a literal: two literals that end
+    where the line ends would begin one inside a text of the other, and from there on never be outside a text
+    together. For the same reason thousands of separators cost little more than one: an attempt that begins
+    inside a text fails before the next separator, or at the next quote of the kind that it opens. Where no
+    place will do, but a separator stands at one only, the name is certain all the same.
 
     Arguments:
         are_args: whether the literal is a mapping or None; else it is any.
 
     Raises:
-        ReadError: it splits in no way, or in several.
+        ReadError: it splits in no way.
     """
-    budget = 4 * len(rest) + _MIN_BUDGET
-    splits: list[_Split] = []
     ends: list[tuple[int, int]] = []
     for found in separator.finditer(rest):
         name_end, start = found.span(1)
         ends.append((name_end, start))
-        if are_args and not _ARGS_BEGIN.match(rest, start):
-            continue
-        budget -= _ATTEMPT_COST
         try:
             value = parse_literal(rest, start)
-            budget -= len(rest) - start
-        except LiteralError as error:
-            budget -= error.position - start
-        else:
-            if rest[:name_end].strip() and (not are_args or value is None or isinstance(value, dict)):
-                splits.append(_Split(rest[:name_end], value))
-        if budget < 0:
-            raise ReadError("too many places where its name could end")
-    if len(splits) > 1:
-        raise ReadError(f"{len(splits)} ways to tell its name from what follows")
-    return splits[0] if splits else _split_by_name(rest, ends)
+        except LiteralError:
+            continue
+        if rest[:name_end].strip() and (not are_args or value is None or isinstance(value, dict)):
+            return _Split(rest[:name_end], value)
+    return _split_by_name(rest, ends)
 
 
 def _split_by_name(rest: str, ends: list[tuple[int, int]]) -> _Split:
