@@ -221,6 +221,7 @@ _UNREADABLE: tuple[Any, ...] = (
     {"call": "order", "arg": {}},
     {"call": "order", "agent": "x"},
     {"call": 5},
+    {"call": "order", "is_error": True},
     {"call": "order", "args": {}, "raw_args": "{"},
     {"result": 1, "id": 1.5},
     {"user": None},
@@ -478,6 +479,10 @@ def _fields_of(type_name: str, tool: SearchStrategy[str]) -> SearchStrategy[dict
         "max_turns": st.fixed_dictionaries({"max": at_most}),
         "args_from": st.fixed_dictionaries({"tool": tool, "args": _sources(tool)}),
         "claim": following.flatmap(lambda given: st.sampled_from(_CLAIMS).map(lambda says: {"says": says, **given})),
+        "score": st.fixed_dictionaries(
+            {"calls": st.lists(following, min_size=1, max_size=3)},
+            optional={"min": st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]), "strict": st.booleans()},
+        ),
     }
     return fields[type_name]
 

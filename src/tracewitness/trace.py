@@ -309,7 +309,7 @@ def _decoded(raw: Raw) -> Any:
     """Decode JSON whose grammar was checked when it was passed over; JSON as Python writes it goes further."""
     try:
         return msgspec.json.decode(raw)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         try:
             return json.loads(bytes(raw))
         except (ValueError, RecursionError) as error:
@@ -511,6 +511,11 @@ class EventIndex:
         return len(self._records)
 
     @property
+    def records(self) -> list[Record]:
+        """The records so far."""
+        return self._records
+
+    @property
     def events(self) -> list[Event]:
         """Every event so far, at its position."""
         if len(self._events) < len(self._records):
@@ -518,16 +523,26 @@ class EventIndex:
         return self._events
 
     def _complete(self) -> None:
-        """Make the events that were put off. A live trace asks after each event, so only what is new is looked at."""
-        new = takewhile(lambda step: step.position >= len(self._events), reversed(self.steps))
+        """Make the events that were put off. A live trace asks after each event, so only what is new is looked at.
+
+        The list is put in its place when it is complete: threads that share a recorded trace may both make it.
+        """
+        made = self._events
+        begin = len(made)
+        new = takewhile(lambda step: step.position >= begin, reversed(self.steps))
         steps = {step.position: step for step in new}
-        turn = bisect_left(self.turn_starts, len(self._events))
-        for position, record in enumerate(self._records[len(self._events) :], len(self._events)):
+        turn = bisect_left(self.turn_starts, begin)
+        added: list[Event] = []
+        for position, record in enumerate(self._records[begin:], begin):
             event: Event | None = steps.get(position) or self._rare_events.get(position)
             if event is None:
                 turn += record.user is not UNSET
                 event = _message(position, turn, record)
-            self._events.append(event)
+            added.append(event)
+        if begin:
+            made += added
+        else:
+            self._events = added
 
     def _again(self, call: ToolCall, call_id: str | int) -> list[ToolCall]:
         """Return the calls with an id that was used before: real recordings reuse ids, also for other tools."""
@@ -711,15 +726,14 @@ class Trace:
             unreadable: by position, the events that could not be understood; their records are empty.
             place_of: says where in the source the event at a position stands.
         """
-        keep = partial(object.__setattr__, self)
-        keep("records", records)
-        keep("_place_of", place_of)
-        keep("unreadable", unreadable or {})
-        keep("reader_problems", tuple(problems))
-        keep("_index", None)
-        keep("name", name)
-        keep("no_evidence", no_evidence)
-        keep("text_alone", text_alone)
+        _keep_records(self, records)
+        _keep_place_of(self, place_of)
+        _keep_unreadable(self, unreadable or {})
+        _keep_problems(self, tuple(problems))
+        _keep_index(self, None)
+        _keep_name(self, name)
+        _keep_no_evidence(self, no_evidence)
+        _keep_text_alone(self, text_alone)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Trace never changes: {name} can't be set; make another one")
@@ -778,6 +792,13 @@ class Trace:
         """Make the trace of a run of which nothing is known: every check on it is broken with ``reason``."""
         return cls((), name=name, problems=(Problem(reason),), no_evidence=reason)
 
+    @classmethod
+    def of_index(cls, index: EventIndex) -> Trace:
+        """Make a trace of events that were turned into typed ones already, as those of a live trace."""
+        trace = cls(index.records)
+        _keep_index(trace, index)
+        return trace
+
     @property
     def events(self) -> tuple[Event, ...]:
         """Every event, at its position."""
@@ -808,7 +829,7 @@ class Trace:
         if self._index is None:
             index = EventIndex()
             index.extend(self.records, self.unreadable)
-            object.__setattr__(self, "_index", index)
+            _keep_index(self, index)
             return index
         return self._index
 
@@ -832,6 +853,14 @@ class Trace:
     def __repr__(self) -> str:
         name = f" {printable(self.name, 40)}" if self.name else ""
         return f"<Trace{name}: {len(self.records)} events>"
+
+
+# A trace refuses to be assigned to, so its own slots are set by their descriptors; that is also the quickest way.
+_keep_records, _keep_place_of, _keep_unreadable, _keep_problems, _keep_index, _keep_name = (
+    Trace.__dict__[slot].__set__
+    for slot in ("records", "_place_of", "unreadable", "reader_problems", "_index", "name")
+)
+_keep_no_evidence, _keep_text_alone = (Trace.__dict__[slot].__set__ for slot in ("no_evidence", "text_alone"))
 
 
 def _why_no_evidence(any_event: bool, error: object) -> str | None:

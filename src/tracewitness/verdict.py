@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -117,6 +118,12 @@ class Verdict(Struct, frozen=True, gc=False):
         """The event that came nearest to what a broken check asked for."""
         return self.misses() if self.misses is not None else None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be sent to another process with the words and the nearest miss made: what makes them may not be sent."""
+        near = self.near_miss
+        found = None if near is None else partial(_same, near)
+        return type(self), (self.check, self.status, self.evidence, (str, self.justification), found)
+
     def explain(self) -> str:
         """Return the justification, with the author's reason and the nearest miss where the check is not held."""
         parts = [self.justification]
@@ -149,3 +156,7 @@ class Verdict(Struct, frozen=True, gc=False):
 
     def __repr__(self) -> str:
         return f"<Verdict {self.status}: {self.label}: {self.justification}>"
+
+
+def _same(near: NearMiss) -> NearMiss:
+    return near

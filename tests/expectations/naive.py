@@ -501,6 +501,140 @@ def claim(check: Mapping[str, Any], view: View) -> bool:
     )
 
 
+def score(check: Mapping[str, Any], view: View) -> bool:
+    """Score the calls by section 6: of all one-to-one pairings by tool the best, then five metrics, then their mean."""
+    wanted = check["calls"]
+    policy = "strict" if check.get("strict") else "lenient"
+    pairs = best_pairing(wanted, view, policy)
+    made = [tool_of(call, wanted, view) for call in view.calls]
+    tools = [each["tool"] for each in wanted]
+    total = (
+        0.4 * selection(tools, made)
+        + 0.3 * argument_f1(wanted, pairs, view, policy)
+        + 0.2 * (1 - edit_distance(tools, made) / max(len(tools), len(made)))
+        + 0.1 * (1 - redundant(tools, made))
+    )
+    if "min" in check:
+        return total >= check["min"] - 1e-9
+    return total >= 0.9 - 1e-9 and len(pairs) == len(wanted)
+
+
+def tool_of(call: Call, wanted: Sequence[Mapping[str, Any]], view: View) -> str:
+    """Return the expected tool that a call counts as, or its own name."""
+    return next((each["tool"] for each in wanted if view.names.counts_as(call.name, each["tool"])), call.name)
+
+
+def best_pairing(wanted: Sequence[Mapping[str, Any]], view: View, policy: str) -> list[tuple[int, int]]:
+    """Try every pairing: most pairs, then most that is right, then fewest arguments that were not asked for."""
+    best: list[tuple[int, int]] = []
+    worth = (-1, -1, 0)
+
+    def extend(index: int, pairs: list[tuple[int, int]], taken: frozenset[int]) -> None:
+        nonlocal best, worth
+        if index == len(wanted):
+            right = sum(right_of(wanted[one], view.calls[other], policy) for one, other in pairs)
+            extra = sum(extra_of(wanted[one], view.calls[other]) for one, other in pairs)
+            if (len(pairs), right, -extra) > worth:
+                best, worth = pairs, (len(pairs), right, -extra)
+            return
+        extend(index + 1, pairs, taken)
+        for number, call in enumerate(view.calls):
+            if number not in taken and view.names.counts_as(call.name, wanted[index]["tool"]):
+                extend(index + 1, [*pairs, (index, number)], taken | {number})
+
+    extend(0, [], frozenset())
+    return best
+
+
+def right_of(wanted: Mapping[str, Any], call: Call, policy: str) -> int:
+    """Count the arguments, and the result, that came as expected."""
+    right = 0
+    if "args" in wanted and call.args is not MALFORMED:
+        right += whole(wanted["args"], call, policy) if is_matcher(wanted["args"]) else sum(
+            matches({key: value}, {key: call.args[key]} if key in call.args else {}, policy)
+            for key, value in wanted["args"].items()
+        )
+    return right + ("result" in wanted and returned(wanted["result"], call, policy))
+
+
+def is_matcher(expected: Any) -> bool:
+    """Say whether expected arguments are one matcher of them all."""
+    return isinstance(parse(expected), Matcher)
+
+
+def whole(expected: Any, call: Call, policy: str) -> int:
+    """Count one where all arguments together match."""
+    return int(matches(expected, call.args, policy))
+
+
+def returned(expected: Any, call: Call, policy: str) -> bool:
+    """Say whether a call returned what was expected, the envelope opened once."""
+    answer = call.answer
+    if answer is None or answer.is_error or answer.payload is MALFORMED:
+        return False
+    inside = envelope(answer.payload)
+    seen = inside if inside and is_matcher(expected) else [answer.payload, *inside]
+    return any(matches(expected, reading, policy) for reading in seen)
+
+
+def extra_of(wanted: Mapping[str, Any], call: Call) -> int:
+    """Count the arguments that were not asked for, where arguments are checked."""
+    if "args" not in wanted or call.args is MALFORMED or is_matcher(wanted["args"]):
+        return 0
+    return len(set(call.args) - set(wanted["args"]))
+
+
+def selection(tools: Sequence[str], made: Sequence[str]) -> float:
+    """Return the share of the calls made whose tool is expected."""
+    return sum(tool in tools for tool in made) / len(made) if made else 0.0
+
+
+def redundant(tools: Sequence[str], made: Sequence[str]) -> float:
+    """Return the share of calls beyond the expected number of each tool."""
+    beyond = sum(max(0, made.count(tool) - tools.count(tool)) for tool in set(made))
+    return beyond / len(made) if made else 0.0
+
+
+def argument_f1(
+    wanted: Sequence[Mapping[str, Any]], pairs: Sequence[tuple[int, int]], view: View, policy: str
+) -> float:
+    """Return F1 over all arguments and results of pairs; what an expected call without a partner asks for is missed."""
+    if not view.calls:
+        return 0.0
+    right = sum(right_of(wanted[one], view.calls[other], policy) for one, other in pairs)
+    given = sum(given_of(wanted[one], view.calls[other], policy) for one, other in pairs)
+    asked = sum(asked_of(each) for each in wanted)
+    return 2 * right / (given + asked) if given + asked else 1.0
+
+
+def given_of(wanted: Mapping[str, Any], call: Call, policy: str) -> int:
+    """Count what came where something is checked; what is rightly absent came too, what can't be read is one thing."""
+    result = int("result" in wanted and call.answer is not None)
+    if "args" not in wanted:
+        return result
+    if is_matcher(wanted["args"]) or call.args is MALFORMED:
+        return result + 1
+    absent = [name for name in wanted["args"] if name not in call.args]
+    return result + len(call.args) + sum(matches({name: wanted["args"][name]}, {}, policy) for name in absent)
+
+
+def asked_of(wanted: Mapping[str, Any]) -> int:
+    """Count what is expected of a call."""
+    args = wanted.get("args", {})
+    return int("result" in wanted) + (1 if is_matcher(args) else len(args))
+
+
+def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return Levenshtein's distance, straight from its recursion."""
+    if not one or not other:
+        return len(one) + len(other)
+    return min(
+        edit_distance(one[1:], other) + 1,
+        edit_distance(one, other[1:]) + 1,
+        edit_distance(one[1:], other[1:]) + (one[0] != other[0]),
+    )
+
+
 RULES = {
     rule.__name__: rule
     for rule in (
@@ -522,6 +656,7 @@ RULES = {
         max_turns,
         args_from,
         claim,
+        score,
     )
 }
 POSITIVE = {"tool_called", "tool_input", "tool_output", "trace_parsed"}

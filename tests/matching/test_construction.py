@@ -43,67 +43,54 @@ from tracewitness.matching import (
     matches,
 )
 
-WRITTEN = [
-    "ANY",
-    "ABSENT",
-    "Regex('A.*')",
-    "Regex('a', flags=2)",
-    "Search('a')",
-    "Approx(2.5)",
-    "Approx(2.5, rel=0.01, abs=1)",
-    "Contains('a')",
-    "OneOf('a', 2)",
-    "IsType('string', 'null')",
-    "IsType(str, None)",
-    "AllOf(IsDate(), Length(10))",
-    "AnyOf(ABSENT, 5)",
-    "Not(Regex('a'))",
-    "Partial({'a': ANY})",
-    "Exactly([1])",
-    "Unordered([1, 2])",
-    "Each(GreaterThan(0))",
-    "Length(3)",
-    "Length(min=1)",
-    "Length(max=3)",
-    "Length(min=1, max=3)",
-    "GreaterOrEqual(1)",
-    "LessThan(1)",
-    "LessOrEqual('2024-01-01')",
-    "IsDate()",
-    "IsDateTime()",
-    "IsDateTime(near='2024-05-01T10:00:00Z', within=60)",
-    "JSONSchema({'type': 'object'})",
-    "Eq({'$a': '*'})",
-    "Satisfies(str.isupper)",
-]
-NAMES: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        AllOf, AnyOf, Approx, Contains, Each, Eq, Exactly, GreaterOrEqual, GreaterThan, IsDate, IsDateTime, IsType,
-        JSONSchema, Length, LessOrEqual, LessThan, Not, OneOf, Partial, Regex, Satisfies, Search, Unordered,
-    )
-} | {"ANY": ANY, "ABSENT": ABSENT}  # fmt: skip
-
-
-def written(text: str) -> Matcher:
-    """Make the matcher that a text of this file writes down."""
-    made = eval(text, NAMES)  # noqa: S307  our own text, a few lines above
-    assert isinstance(made, Matcher)
-    return made
+# How a matcher is written, and what makes it.
+WRITTEN: dict[str, Callable[[], Matcher]] = {
+    "ANY": lambda: ANY,
+    "ABSENT": lambda: ABSENT,
+    "Regex('A.*')": lambda: Regex("A.*"),
+    "Regex('a', flags=2)": lambda: Regex("a", flags=2),
+    "Search('a')": lambda: Search("a"),
+    "Approx(2.5)": lambda: Approx(2.5),
+    "Approx(2.5, rel=0.01, abs=1)": lambda: Approx(2.5, rel=0.01, abs=1),
+    "Contains('a')": lambda: Contains("a"),
+    "OneOf('a', 2)": lambda: OneOf("a", 2),
+    "IsType('string', 'null')": lambda: IsType("string", "null"),
+    "IsType(str, None)": lambda: IsType(str, None),
+    "AllOf(IsDate(), Length(10))": lambda: AllOf(IsDate(), Length(10)),
+    "AnyOf(ABSENT, 5)": lambda: AnyOf(ABSENT, 5),
+    "Not(Regex('a'))": lambda: Not(Regex("a")),
+    "Partial({'a': ANY})": lambda: Partial({"a": ANY}),
+    "Exactly([1])": lambda: Exactly([1]),
+    "Unordered([1, 2])": lambda: Unordered([1, 2]),
+    "Each(GreaterThan(0))": lambda: Each(GreaterThan(0)),
+    "Length(3)": lambda: Length(3),
+    "Length(min=1)": lambda: Length(min=1),
+    "Length(max=3)": lambda: Length(max=3),
+    "Length(min=1, max=3)": lambda: Length(min=1, max=3),
+    "GreaterOrEqual(1)": lambda: GreaterOrEqual(1),
+    "LessThan(1)": lambda: LessThan(1),
+    "LessOrEqual('2024-01-01')": lambda: LessOrEqual("2024-01-01"),
+    "IsDate()": lambda: IsDate(),
+    "IsDateTime()": lambda: IsDateTime(),
+    "IsDateTime(near='2024-05-01T10:00:00Z', within=60)": lambda: IsDateTime(near="2024-05-01T10:00:00Z", within=60),
+    "JSONSchema({'type': 'object'})": lambda: JSONSchema({"type": "object"}),
+    "Eq({'$a': '*'})": lambda: Eq({"$a": "*"}),
+    "Satisfies(str.isupper)": lambda: Satisfies(str.isupper),
+}
 
 
 @pytest.mark.parametrize("text", WRITTEN)
 def test_a_repr_reads_as_it_was_written(text: str) -> None:
     """The repr is the expression that makes an equal matcher."""
-    assert repr(written(text)) == text
-    assert written(text) == written(text)
-    assert hash(written(text)) == hash(written(text))
+    assert repr(WRITTEN[text]()) == text
+    assert WRITTEN[text]() == WRITTEN[text]()
+    assert hash(WRITTEN[text]()) == hash(WRITTEN[text]())
 
 
 @pytest.mark.parametrize("text", WRITTEN)
 def test_a_matcher_survives_copying_and_pickling(text: str) -> None:
     """A copy is equal; the two constants stay the ones they are."""
-    made = written(text)
+    made = WRITTEN[text]()
     for copied in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):  # noqa: S301  our own bytes
         assert copied == made
         assert made not in (ANY, ABSENT) or copied is made
@@ -111,7 +98,7 @@ def test_a_matcher_survives_copying_and_pickling(text: str) -> None:
 
 def test_different_matchers_are_not_equal() -> None:
     """No two of the table are equal, nor is a matcher equal to what it matches."""
-    made = [written(text) for text in WRITTEN]
+    made = [make() for make in WRITTEN.values()]
     assert len(set(made)) == len(WRITTEN)
     assert Regex("a") != "a"
     assert Regex("a") != Search("a")
@@ -237,21 +224,3 @@ def test_compiled_expectations_can_be_sent_to_another_process() -> None:
     assert compiled.policy == "lenient"
     assert compiled.matches({"id": "A1"})
     assert not compiled.matches({"id": "A1", "x": 1})
-
-
-@pytest.mark.parametrize(
-    ("expected", "policy", "is_trivial"),
-    [
-        ({}, "subset", True),
-        ({}, "lenient", False),
-        ({}, "strict", False),
-        (Partial({}), "strict", True),
-        ({"a": 1}, "subset", False),
-        ({"a": ABSENT}, "subset", False),
-        ([], "subset", False),
-        (ANY, "subset", False),
-    ],
-)
-def test_is_trivial(expected: object, policy: str, is_trivial: bool) -> None:
-    """An expectation is trivial when every mapping matches it."""
-    assert compile_expected(expected, policy).is_trivial is is_trivial

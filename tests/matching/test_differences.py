@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -35,6 +36,12 @@ from tracewitness.matching import (
 
 def _broken(value: object) -> bool:
     raise LookupError("no such thing")
+
+
+def encoded(value: object, times: int) -> str:
+    """Write a value as JSON in a text, in a text, and so on."""
+    text = json.dumps(value)
+    return text if times == 1 else encoded(text, times - 1)
 
 
 SAID: list[tuple[Any, Any, str, list[str]]] = [
@@ -78,6 +85,8 @@ SAID: list[tuple[Any, Any, str, list[str]]] = [
      ["args: expected {'a': 1}, got '{\"a\": 2}' (JSON in a text counts only under the policy 'subset')"]),
     ({"a": 1}, "[1]", "subset", ["args: expected {'a': 1}, got '[1]' (the text holds a list, not a mapping)"]),
     ({"a": 1}, '{"a": ', "subset", ["args: expected {'a': 1}, got '{\"a\": ' (the text is not JSON)"]),
+    ([1], encoded([1], 4), "subset",
+     [f"args: expected [1], got {encoded([1], 4)!r} (more than 3 texts in texts are not looked into)"]),
     (Regex("A.*"), "xA", "subset", ["args: expected Regex('A.*'), got 'xA' (only a part of it matches)"]),
     (Regex("A.*"), 5, "subset", ["args: expected Regex('A.*'), got 5 (a text is needed, not a number)"]),
     (Length(2), "abc", "subset", ["args: expected Length(2), got 'abc' (its length is 3)"]),
@@ -94,6 +103,15 @@ SAID: list[tuple[Any, Any, str, list[str]]] = [
     (IsDateTime(near="2024-05-01T10:00:00Z", within=5), "2024-05-01T10:01:00Z", "subset",
      ["args: expected IsDateTime(near='2024-05-01T10:00:00Z', within=5), got '2024-05-01T10:01:00Z' "
       "(60 seconds away)"]),
+    (IsDateTime(), "2024-05-01", "subset",
+     ["args: expected IsDateTime(), got '2024-05-01' (not an ISO 8601 date with a time)"]),
+    (IsDateTime(), 5, "subset", ["args: expected IsDateTime(), got 5 (a text is needed, not a number)"]),
+    (IsDateTime(near="2024-05-01T10:00Z", within=5), "now", "subset",
+     ["args: expected IsDateTime(near='2024-05-01T10:00Z', within=5), got 'now' (not an ISO 8601 date with a time)"]),
+    (IsDate(), 5, "subset", ["args: expected IsDate(), got 5 (a text is needed, not a number)"]),
+    (" a", "a", "subset", ["args: expected ' a', got 'a' (differs only in surrounding white space)"]),
+    ("b" * 79, "b" * 78, "subset", [f"args: expected …'{'b' * 21}', got …'{'b' * 20}'"]),
+    ("b" * 78, "c" * 78, "subset", [f"args: expected '{'b' * 78}', got '{'c' * 78}'"]),
     (OneOf("a", "b"), "c", "subset", ["args: expected OneOf('a', 'b'), got 'c' (none of the 2 matches)"]),
     (AnyOf(Satisfies(_broken), 1), 2, "subset",
      ["args: expected AnyOf(Satisfies(_broken), 1), got 2 (it raised LookupError: no such thing)"]),

@@ -172,6 +172,17 @@ def test_the_notation_is_read_wherever_an_expectation_is_given(expected: object)
     assert not matches(expected, {"a": "B1"})
 
 
+def test_notation_that_nests_too_deeply() -> None:
+    """Matchers in matchers without end raise, as lists in lists do."""
+    written: Any = 1
+    for _ in range(60):
+        written = {"$not": {"$exactly": written}}
+    with pytest.raises(ExpectationError, match="nests more than 100 levels deep"):
+        parse(written)
+    with pytest.raises(ExpectationError, match="nests more than 100 levels deep"):
+        parse(Exactly(Exactly(written["$not"]["$exactly"])))
+
+
 def test_parsing_leaves_the_given_data_alone() -> None:
     """What was given is not changed."""
     given = {"a": [{"$any": True}]}

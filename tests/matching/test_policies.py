@@ -25,6 +25,7 @@ class Colour(enum.Enum):
 
 class Word(str, enum.Enum):  # noqa: UP042  StrEnum is another thing: its str() differs
     HELLO = "hello"
+    NOTHING = ""
 
 
 class Level(enum.IntEnum):
@@ -103,6 +104,7 @@ TABLE: list[tuple[Any, Any, str]] = [
     (50, "0.5e2", "subset"),
     (5, "1e999999999", ""),
     (5, "1e-999999999", ""),
+    (5, "1234e999999999999999999", ""),
     (5, "1e99999999999999999999999", ""),
     (10**400, "1e400", "subset"),
     (10**400 + 1, "1e400", ""),
@@ -157,6 +159,7 @@ TABLE: list[tuple[Any, Any, str]] = [
     ("*", {1}, "subset"),
     ("*", Word.HELLO, "subset"),
     ("*", "", ""),
+    ("*", Word.NOTHING, ""),
     ("*", UserDict(), ""),
     ("*", deque(), ""),
     (Decimal(2), "1e99999999999999999", ""),
@@ -218,6 +221,8 @@ TABLE: list[tuple[Any, Any, str]] = [
     ("[" * 300 + "]" * 300, [1], ""),
     ("[" * 300 + "]" * 300, "[" * 300 + "]" * 300, "strict lenient subset"),
     ({"a": "[1]"}, '{"a": [1]}', "subset"),
+    ('{"a": [1]}', {"a": '"[1]"'}, "subset"),
+    ('{"a": [1]}', {"a": '"\\"[1]\\""'}, ""),
     ({"a": {"b": [1]}}, {"a": '{"b": "[1]"}'}, "subset"),
 ]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tracewitness.errors import ReadError
 from tracewitness.readers import decode_trace, read_neutral
-from tracewitness.trace import ToolCall, Unreadable
+from tracewitness.trace import MalformedResult, ToolCall, Unreadable
 
 _EVENTS: list[dict[str, Any]] = [
     {"user": "Order ITEM-42, please"},
@@ -49,9 +49,29 @@ def test_decodes_a_bare_list(mark: bytes) -> None:
     ],
 )
 def test_decodes_what_strict_json_lacks(text: str, value: str) -> None:
-    """Numbers and texts that only some decoders take are read as Python reads them."""
-    trace = decode_trace(f'{{"events": [{{"call": "a", "args": {{"x": {text}}}}}]}}'.encode())
+    """Numbers and texts that only some decoders take are read as Python reads them, in calls and in results."""
+    data = f'{{"events": [{{"call": "a", "args": {{"x": {text}}}}}, {{"result": {{"x": {text}}}, "of": "a"}}]}}'
+    trace = decode_trace(data.encode())
     assert repr(trace.calls[0].args) == f"{{'x': {value}}}"
+    assert repr(trace.calls[0].result) == f"{{'x': {value}}}"
+    assert trace.problems == ()
+
+
+def test_a_result_that_cannot_be_decoded_later_is_malformed() -> None:
+    """A payload is decoded when it is first looked at; what then can't be read answers its call still."""
+    data = b'{"events": [{"call": "a"}, {"result": ' + b"9" * 5000 + b', "of": "a"}]}'
+    assert isinstance(decode_trace(data).calls[0].result, MalformedResult)
+
+
+def test_a_deep_result_may_be_looked_at_deep_in_a_stack() -> None:
+    """How deep a decoder goes depends on how deep the caller is; that raises nothing."""
+
+    def looked_at(depth: int) -> Any:
+        return looked_at(depth - 1) if depth else trace.calls[0].result
+
+    deep = b"[" * 900 + b"]" * 900
+    trace = decode_trace(b'{"events": [{"call": "a"}, {"result": ' + deep + b', "of": "a"}]}')
+    assert isinstance(looked_at(300), (MalformedResult, list))
 
 
 def test_an_odd_event_is_a_problem_of_its_own() -> None:
@@ -78,8 +98,12 @@ def test_an_empty_or_failed_run_is_no_evidence(document: dict[str, Any], reason:
         (b'{"events": [', "not JSON"),
         (b'{"events": []} x', "not JSON"),
         (b'{"events": [{"call": "\xff"}]}', "not UTF-8"),
+        (b'{"events": [{"call": "a"}, {"result": "\xff"}]}', "not UTF-8"),
+        (b'{"events": [{"call": "a"}, {"result": [{}}]}', "not JSON"),
+        (b'{"events": [{"call": "a"}, {"result": tru}]}', "not JSON"),
         ('{"events": []}'.encode("utf-16"), "not UTF-8"),
         (b'{"events": [' + b"[" * 100_000, "nested too deeply"),
+        (b'{"events": [{"result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]}", "nested too deeply"),
         (b'{"events": [{"call": "a", "args": {"x": ' + b"9" * 5000 + b"}}]}", "number"),
         (b"5", "mapping with events"),
         (b'{"event": []}', "key events"),

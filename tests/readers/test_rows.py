@@ -51,6 +51,10 @@ _SHAPES = {
     "a list of events": (json.dumps(_TRACE["events"]), [["a"]]),
     "an array of lists of events": (json.dumps([_TRACE["events"], _TRACE["events"]]), [["a"], ["a"]]),
     "lines": (_lines(_TRACE, _RESULT, _TRACE), [["a"], ["b"], ["a"]]),
+    "rows with keys like events": (
+        json.dumps([{"user": "Ann", **_RESULT}, {"agent": "shop", **_TRACE}]),
+        [["b"], ["a"]],
+    ),
     "lines with blank ones": ("\n\n" + _lines(_TRACE) + "  \n\n" + _lines(_RESULT), [["a"], ["b"]]),
     "lines that end in a carriage return": (_lines(_TRACE, _RESULT).replace("\n", "\r\n"), [["a"], ["b"]]),
     "lines without the last end": (_lines(_TRACE, _RESULT).rstrip(), [["a"], ["b"]]),
@@ -153,8 +157,9 @@ def test_what_breaks_later_leaves_the_rows_before_it(file: Path, text: str | byt
     assert first.error is None
     assert broken.error is not None
     assert reason in str(broken.error)
-    with pytest.raises(ReadError):
+    with pytest.raises(ReadError) as caught:
         broken.read()
+    assert caught.value is broken.error
 
 
 def test_a_row_that_is_no_mapping_is_an_error_of_its_own(file: Path) -> None:
@@ -182,10 +187,13 @@ def test_empty_json_lines_are_an_error(tmp_path: Path) -> None:
 
 
 def test_a_line_beyond_the_bound_is_an_error_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row may be large, but not without end; the line after it is read."""
+    """A row may be large, but not without end; the line after it is read, whatever the long one ends in."""
     monkeypatch.setattr(rows, "MAX_ROW", 3_000_000)
-    path = _write(tmp_path / "runs.jsonl", b"[" + b" " * 7_000_000 + b"]\n" + json.dumps(_TRACE).encode())
-    assert [row.error is None for row in iter_rows(path)] == [False, True]
+    good, space = json.dumps(_TRACE).encode(), b" " * 7_000_000
+    path = _write(tmp_path / "runs.jsonl", b"\n".join([b"[" + space + b"]", good, space, good, b"[" + space]))
+    found = list(iter_rows(path))
+    assert [row.error is None for row in found] == [False, True, False, True, False]
+    assert all("longer than" in str(row.error) for row in found[::2])
 
 
 def test_a_row_beyond_the_bound_is_an_error(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

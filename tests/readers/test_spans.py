@@ -39,6 +39,11 @@ _AGREE = {
     "a resource name": [_tool("projects/p/tools/9", args={"n": 1})],
     "an inline name": [{"name": "Tool: a", "attributes": {"args": {"n": 1}}}],
     "under another span": [{"name": "Agent", "child_spans": [_tool("a", args={"n": 1})]}],
+    "an inline name without attributes": [{"name": "TOOL: a", "attributes": None}],
+    "another key for the name": [{"name": "Tool", "attributes": {"name": 5, "tool": "", "display_name": "a"}}],
+    "with a call nested deeper": [
+        _tool("a", ({"name": "Agent", "childSpans": [_tool("inner")]},), args={"n": 1}),
+    ],
     "with a nested call": [_tool("a", (_tool("inner", args={}),), args={"n": 1})],
     "with a callback's call": [
         {"name": "Callback", "childSpans": [_tool("inner")]},
@@ -61,6 +66,36 @@ def test_a_response_of_plain_words_is_compared() -> None:
     assert _read(text, _turn(_tool("a", args={}, response="it failed"))).problems
 
 
+@pytest.mark.parametrize(
+    ("told", "response", "agree"),
+    [
+        ("5.0", 5, True),
+        ("5.0", 6, False),
+        ("True", 1, False),
+        ("nan", float("nan"), True),
+        ("None", None, True),
+        ("{'result': 5, 'took': 1}", 5, False),
+        ("{'output': 5}", 5, True),
+        ("{'total': 5}", 5, False),
+        ("[5]", {"result": [5]}, True),
+        ("oops", {"any": "thing"}, True),
+    ],
+)
+def test_results_are_compared_by_value(told: str, response: Any, agree: bool) -> None:
+    """An envelope has one key; a result that can't be read in the text is no disagreement of its own."""
+    trace = _read(
+        f"Tool Call: a with args {{}}\nTool Response: a with result {told}",
+        _turn(_tool("a", args={}, response=response)),
+    )
+    assert any("disagree" in problem.reason for problem in trace.problems) is not agree
+
+
+def test_a_call_that_the_text_leaves_open_is_no_disagreement() -> None:
+    """The session may end before the answer comes, as with end_session; the span has it."""
+    span = _tool("end_session", args={}, response={"ok": True})
+    assert _read("Tool Call: end_session with args {}", _turn(span)).problems == ()
+
+
 def test_absent_arguments_are_none() -> None:
     """A span whose `args` are null is of a call without any."""
     assert _read("Tool Call: a with args {}", _turn(_tool("a", args=None))).problems == ()
@@ -77,9 +112,12 @@ def test_a_long_disagreement_is_cut_short() -> None:
     text = "\n".join(f"Tool Call: f{number} with args {{}}" for number in range(20))
     (problem,) = _read(text, _turn()).problems
     assert "f7 and 12 more calls only in the text" in problem.reason
+    (problem,) = _read("\n".join(text.split("\n")[:8]), _turn()).problems
+    assert "f6, f7 only in the text" in problem.reason
 
 
 _DISAGREE = {
+    "other JSON text": ([_tool("a", args='{"n": 2}')], [("a", {"n": 2})]),
     "no tool span": ([], []),
     "another name": ([_tool("b", args={"n": 1})], [("b", {"n": 1})]),
     "other arguments": ([_tool("a", args={"n": 2})], [("a", {"n": 2})]),
@@ -133,7 +171,9 @@ def test_a_call_of_a_nested_span_may_be_told() -> None:
     assert ([name for name, _ in _calls(trace)], trace.problems) == (["a", "inner"], ())
 
 
-@pytest.mark.parametrize("turns", [[], [{"turn_index": 0, "root_span": {"name": "Turn"}}], [_turn(index=7)]])
+@pytest.mark.parametrize(
+    "turns", [[], [{"turn_index": 0}], [{"turn_index": 0, "root_span": {"name": "Turn"}}], [_turn(index=7)]]
+)
 def test_a_turn_without_spans_is_text_alone(turns: list[Any]) -> None:
     """No turn, a bare root, or the spans of another turn do not speak about this one."""
     trace = _read(_TEXT, *turns)
@@ -154,6 +194,8 @@ def test_one_turn_without_spans_leaves_the_trace_on_text() -> None:
     entries = ["User: x", "Tool Call: a with args {}", "User: y", "Agent Text: Done"]
     trace = read_text_trace({"detailed_trace": entries, "turn_traces": [_turn(index=1)]})
     assert (trace.problems, trace.text_alone) == ((), True)
+    entries[1:] = ["Tool Call: a with args {}", "User: y", ""]
+    assert read_text_trace({"detailed_trace": entries}).text_alone
 
 
 def test_turns_are_counted_by_the_agents_entries() -> None:
@@ -177,6 +219,7 @@ def test_turns_are_counted_by_the_agents_entries() -> None:
         {"turn_index": 0, "root_span": "Turn"},
         {"turn_index": 0, "root_span": {"childSpans": {"name": "Tool"}}},
         {"turn_index": 0, "root_span": {"childSpans": ["Tool"]}},
+        {"turn_index": 0, "root_span": {"childSpans": 5}},
         {"turn_index": 0, "root_span": {"childSpans": [{"name": "Tool"}]}},
         {"turn_index": 0, "root_span": {"childSpans": [{"name": "Tool", "attributes": []}]}},
         {"turn_index": 0, "root_span": {"childSpans": [{"name": "Tool", "attributes": "a"}]}},

@@ -111,6 +111,7 @@ def test_an_entry_of_a_silent_turn_is_nothing() -> None:
     """The runner writes an empty entry where the agent said and did nothing."""
     trace = _read("User: hi", "", "User: still there?", "Agent Text: yes\n\n")
     assert (len(trace.events), trace.problems) == (3, ())
+    assert _calls(_read("User: hi", "\n\nTool Call: ping with args {}")) == [("ping", {})]
 
 
 @pytest.mark.parametrize("entries", [[""], ["", "\n"]])
@@ -340,6 +341,7 @@ def test_a_repeat_with_unreadable_arguments_is_one_call() -> None:
         ("{'n': nan}", "{'n': nan}", 1),
         ("{'n': [1, {'m': 2}]}", "{'n': (1, {'m': 2})}", 1),
         ("{'n': [1, 2]}", "{'n': [2, 1]}", 2),
+        (repr({"n": [1] * 50}), repr({"n": [1] * 49 + [2]}), 2),
         ("{'n': '1'}", "{'n': 1}", 2),
         ("{'n': None}", "{}", 2),
         ("None", "{}", 1),

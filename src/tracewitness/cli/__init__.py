@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
+import signal
 import sys
+from typing import NoReturn
 
 import click
 
 from tracewitness import __version__
+from tracewitness.display import printable
 from tracewitness.errors import TracewitnessError
 
 __all__ = ["main"]
@@ -42,13 +47,59 @@ def _root() -> None:
     """Witness what an AI agent really did: deterministic checks of its tool calls."""
 
 
-def main() -> None:
-    """Run the command line. What is wrong with the input is one line, and exit status 2."""
+def main() -> NoReturn:
+    """Run the command line.
+
+    What is wrong with the input is one line, and exit status 2. An interruption is status 130 and a reader that went
+    away 141, as a shell has it: neither says anything of the runs.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    sys.exit(_status())
+
+
+def _status() -> int:
     try:
-        _root(prog_name="tracewitness")
+        _root(prog_name="tracewitness", standalone_mode=False)
+        _flush()
     except TracewitnessError as error:
-        click.echo(f"error: {' '.join(str(error).splitlines())}", err=True)
-        sys.exit(2)
+        return _refused(str(error))
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 128 + signal.SIGINT
+    except SystemExit as ended:
+        return _ended(ended)
+    except OSError as error:
+        return _unwritable(error)
+    return 0
+
+
+def _ended(ended: SystemExit) -> int:
+    """Return the status that a command ended with, once all that it wrote is out."""
+    try:
+        _flush()
+    except OSError as error:
+        return _unwritable(error)
+    return ended.code if isinstance(ended.code, int) else 0
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _unwritable(error: OSError) -> int:
+    """Say that the output can't be written; what is left of it is given up, so that nobody tries again at the end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:
+        return 128 + signal.SIGPIPE
+    return _refused(f"the output can't be written: {error.strerror or error}")
+
+
+def _refused(problem: str) -> int:
+    click.echo(f"error: {printable(problem, 2000)}", err=True)
+    return 2

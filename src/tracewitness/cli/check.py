@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import click
 
+from tracewitness.errors import UsageError
 from tracewitness.evals import SuiteCheck
 from tracewitness.readers import iter_runs
 from tracewitness.reports.console import ConsoleReport, with_progress
@@ -51,13 +52,16 @@ def command(
       tracewitness check orders.evals.yaml runs/ --tag P0 --json report.json
       tracewitness check orders.evals.yaml trace.json --case order-in-stock
     """
+    if case is not None and (names or tags):
+        raise UsageError("--case checks every run against one case; it does not go with --name or --tag")
     loaded = load_suite(suite)
     checking = SuiteCheck(loaded, names=names, tags=tags, case=case, allow_missing=allow_missing)
     color = False if no_color or os.environ.get("NO_COLOR") else None
     console = ConsoleReport(loaded.source, color=color, quiet=quiet)
     console.notices(loaded.notices)
     with ExitStack() as stack:
-        file = stack.enter_context(JsonReport(json_path, loaded.source)) if json_path else None
+        inputs = (suite, *results)
+        file = None if json_path is None else stack.enter_context(JsonReport(json_path, loaded.source, inputs))
         for report in with_progress(checking.reports(iter_runs(results)), sys.stderr, "runs"):
             console.run(report)
             if file:

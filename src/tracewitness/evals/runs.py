@@ -93,9 +93,14 @@ class Summary(Struct):
     missing: list[str] = []
 
     @property
+    def checked_nothing(self) -> bool:
+        """Whether there are cases, and no run of any of them; that must not look like success."""
+        return bool(self.cases) and not any(case.runs for case in self.cases)
+
+    @property
     def exit_status(self) -> int:
-        """0: all held. 1: something is broken. 2: something could not be read."""
-        if self.unreadable:
+        """0: all held. 1: something is broken. 2: something could not be read, or nothing was checked."""
+        if self.unreadable or (self.checked_nothing and not self.broken and not self.missing):
             return 2
         return 1 if self.broken or self.missing else 0
 

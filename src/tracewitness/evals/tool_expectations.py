@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any, Final
 
 from msgspec import Struct
 
 from tracewitness.display import printable, show
 from tracewitness.errors import ExpectationError, UsageError
-from tracewitness.expectations import Operator, compile_checks, parse_operator
+from tracewitness.expectations import Operator, checked_aliases, compile_checks, parse_operator
 from tracewitness.readers.text_trace import read_text_trace
 from tracewitness.trace import Trace
 from tracewitness.verdict import Verdict
@@ -83,7 +83,7 @@ def evaluate_case(test_case: Mapping[str, Any], trace: Trace) -> list[Verdict]:
     operators, malformed = _operators(test_case.get("tool_expectations"))
     aliases: Mapping[str, Any] | None = None
     try:
-        aliases = _aliases(test_case.get("aliases"))
+        aliases = checked_aliases(test_case.get("aliases"))
     except ExpectationError as error:
         malformed[len(operators) + len(malformed)] = _malformed("aliases", "", error)
     checked = iter(compile_checks(operators, aliases).check(trace))
@@ -132,18 +132,6 @@ def _malformed(operator: Any, tool: Any, error: ExpectationError) -> Verdict:
 
 def _why_malformed(error: ExpectationError) -> str:
     return f"the expectation is malformed: {error}"
-
-
-def _aliases(given: Any) -> Mapping[str, Sequence[str]]:
-    """Return the other names of tools, or raise what is wrong with them."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise ExpectationError(f"aliases are a mapping from a tool's name to its other names, not {show(given)}")
-    for tool, names in given.items():
-        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in (tool, *names)):
-            raise ExpectationError(f"the aliases of {show(tool)} are a list of names, not {show(names)}")
-    return given
 
 
 def _details(test_case: Any, result: Any) -> list[Any]:

@@ -17,6 +17,7 @@ from tracewitness.expectations.operators import (
     NoDuplicateCalls,
     NoOtherTools,
     Operator,
+    Score,
     Sequence,
     Source,
     Step,
@@ -28,6 +29,7 @@ from tracewitness.expectations.operators import (
     TraceParsed,
     parse_operator,
 )
+from tracewitness.expectations.plan import checked_aliases
 
 __all__ = [
     "OPERATORS",
@@ -47,6 +49,7 @@ __all__ = [
     "NoDuplicateCalls",
     "NoOtherTools",
     "Operator",
+    "Score",
     "Sequence",
     "Source",
     "Step",
@@ -57,6 +60,7 @@ __all__ = [
     "ToolOutput",
     "TraceParsed",
     "check",
+    "checked_aliases",
     "compile_checks",
     "parse_operator",
 ]

@@ -29,8 +29,9 @@ from tracewitness.expectations.ordering import (
     TerminalWatch,
     UncalledWatch,
 )
-from tracewitness.expectations.plan import Handler, Monitor, Plan, Subscription, ToolNames
+from tracewitness.expectations.plan import Handler, Monitor, Plan, Subscription, ToolNames, checked_aliases
 from tracewitness.expectations.provenance import GroundingWatch
+from tracewitness.expectations.scores import ScoreWatch
 from tracewitness.expectations.sequences import sequence_plan
 from tracewitness.trace import Event, EventIndex, Message, Problem, Record, ToolCall, ToolResult, Trace, short_tool_name
 from tracewitness.verdict import Verdict
@@ -84,6 +85,7 @@ _COMPILERS: dict[str, Any] = {
     "max_turns": TurnBudget.compile,
     "args_from": GroundingWatch.compile,
     "claim": ClaimWatch.compile,
+    "score": ScoreWatch.compile,
 }
 
 
@@ -106,9 +108,10 @@ class CheckSet:
 
     def __init__(self, operators: Iterable[Operator], aliases: Mapping[str, Iterable[str]] | None = None) -> None:
         given = tuple(operators)
+        self._aliases = {name: tuple(others) for name, others in checked_aliases(aliases).items()}
         parsed = any(isinstance(operator, TraceParsed) for operator in given)
         self.operators = given if parsed else (*given, TraceParsed())
-        self._names = ToolNames({name: tuple(others) for name, others in (aliases or {}).items()})
+        self._names = ToolNames(self._aliases)
         self._plans = [_COMPILERS[operator.type_name](operator, self._names) for operator in self.operators]
         self._messages = self._handlers("message", ())
         self._routes: dict[str, _Route] = {}
@@ -131,6 +134,10 @@ class CheckSet:
         if watched.full_names:
             verdicts = self._disambiguated(verdicts, watched)
         return _from_text(verdicts) if trace.text_alone else verdicts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be sent to another process as what it was made of."""
+        return type(self), (self.operators, self._aliases)
 
     def watch(self) -> LiveCheck:
         """Begin to check a trace while it happens."""
@@ -277,7 +284,9 @@ class LiveCheck:
         self._checks._pass_over(self._index.events[before:], self._watched, self._index)
 
     def verdicts(self) -> list[Verdict]:
-        """Return what the events so far say; more events may change it."""
+        """Return what the events so far say; more events may change it. Before the first there is no evidence."""
+        if not len(self._index):
+            return self._checks.check(Trace.from_events([]))
         verdicts = self._checks._verdicts(self._watched, self._index)
         if self._index.problems:
             verdicts = self._checks._doubted(verdicts, tuple(self._index.problems))
@@ -292,7 +301,7 @@ def compile_checks(expectations: Iterable[Any], aliases: Mapping[str, Iterable[s
         aliases: for a tool's name, its other names.
 
     Raises:
-        ExpectationError: one is malformed; its path begins with its number in the list.
+        ExpectationError: one is malformed; its path begins with its number in the list. Or an alias is.
     """
     if isinstance(expectations, (str, bytes, Mapping)) or not isinstance(expectations, Iterable):
         raise ExpectationError(f"expected a list of expectations, got {show(expectations)}")

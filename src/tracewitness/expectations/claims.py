@@ -7,7 +7,7 @@ import re
 from msgspec import UNSET
 
 from tracewitness.expectations import wording
-from tracewitness.expectations.evidence import Misses, PayloadTest, arguments_test
+from tracewitness.expectations.evidence import Misses, PayloadTest, arguments_test, instead
 from tracewitness.expectations.operators import Claim
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
 from tracewitness.trace import EventIndex, Message, ToolCall, ToolResult
@@ -32,7 +32,7 @@ class ClaimWatch(Monitor, gc=False):
             Subscription("call", wanted, cls.call) if payload is None else Subscription("result", wanted, cls.result)
         )
         says = re.compile(operator.says, re.DOTALL)
-        parts = (says, arguments_test(operator.args), payload)
+        parts = (says, arguments_test(operator.args), payload, names)
         return Plan(operator, cls, [Subscription("message", None, cls.message), backing], parts)
 
     def message(self, message: Message) -> None:
@@ -54,7 +54,7 @@ class ClaimWatch(Monitor, gc=False):
             self._missed(call.position, call.name, lambda: test.differences(call))
 
     def result(self, result: ToolResult, call: ToolCall) -> None:
-        _, test, payload = self.plan.parts
+        _, test, payload, _ = self.plan.parts
         if test is not None and not test.holds(call):
             self._missed(call.position, call.name, lambda: test.differences(call))
         elif payload.holds(result):
@@ -67,11 +67,12 @@ class ClaimWatch(Monitor, gc=False):
             self.misses = Misses()
         self.misses.add(position, tool, differences)  # type: ignore[arg-type]
 
-    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+    def verdict(self, index: EventIndex) -> Verdict:
         tool = self.plan.operator.tool
         if self.unbacked is not None:
             position, said = self.unbacked
-            words = (wording.claim_unbacked, tool, position, said)
+            others = instead(tool, [call for call in index.calls if call.position < position], self.plan.parts[3])
+            words = (wording.claim_unbacked, tool, position, said, others)
             return self._broken((position,), *words, misses=self.misses.nearest if self.misses else None)
         if self.backed_by is None:
             return self._held((), wording.claim_never_made)

@@ -42,8 +42,8 @@ class CallCounter(Monitor, gc=False):
     calls: int = 0
     matching: int = 0
     positions: list[int] = []
-    unread: int = 0
-    unread_position: int = 0
+    unread: int = 0  # calls of which it can't be told whether they match
+    first_unread: ToolCall | None = None
     misses: Misses | None = None
 
     @classmethod
@@ -52,7 +52,7 @@ class CallCounter(Monitor, gc=False):
         most = operator.max if isinstance(operator, ToolCalled) and operator.max is not UNSET else None
         # So many positions prove the verdict: the least that must be there, or one more than may be.
         kept = operator.min if most is None else most + 1
-        handler = cls.any_call if test is None else cls.call
+        handler = cls.any_call if test is None else cls.call if most is None else cls.bounded_call
         subscription = Subscription("call", calls_to(names, operator.tool), handler)
         return Plan(operator, cls, [subscription], (test, most, kept))
 
@@ -71,10 +71,22 @@ class CallCounter(Monitor, gc=False):
         else:
             self._missed(call)
 
-    def _missed(self, call: ToolCall) -> None:
-        if isinstance(call.args, MalformedArguments):
-            self.unread_position = self.unread_position if self.unread else call.position
+    def bounded_call(self, call: ToolCall) -> None:
+        """Count a call where there is a maximum: a call that can't be told of counts as one that may match."""
+        test, _, kept = self.plan.parts
+        self.calls += 1
+        decided = None if call.args.__class__ is MalformedArguments else test.decides(call.args)
+        if decided:
+            self.matching += 1
+            if self.matching <= kept:
+                self.positions.append(call.position)
+            return
+        if decided is None:
             self.unread += 1
+            self.first_unread = self.first_unread or call
+        self._missed(call)
+
+    def _missed(self, call: ToolCall) -> None:
         if self.misses is None:
             self.misses = Misses()
         test = self.plan.parts[0]
@@ -85,15 +97,16 @@ class CallCounter(Monitor, gc=False):
         tool, evidence = operator.tool, tuple(self.positions)
         with_args = test is not None
         if most is not None and self.matching > most:
-            return self._broken(evidence, wording.too_many, tool, most, self.positions, with_args)
+            return self._broken(evidence, wording.too_many, tool, most, evidence, with_args)
         if self.matching < operator.min:
             return self._too_few(index)
-        if most is not None and self.unread and self.matching + self.unread > most:
-            position = self.unread_position
-            return self._broken((position,), wording.not_ruled_out, tool, position)
+        unread = self.first_unread
+        if unread is not None and self.matching + self.unread > most:
+            words = (wording.not_ruled_out, tool, unread.position, test.doubt(unread))
+            return self._broken((unread.position,), *words)
         if not self.matching:
             return self._held((), wording.not_called_so if self.calls else wording.not_called, tool)
-        return self._held(evidence, wording.matching_calls, tool, self.positions, self.matching, with_args)
+        return self._held(evidence, wording.matching_calls, tool, evidence, self.matching, with_args)
 
     def _too_few(self, index: EventIndex) -> Verdict:
         operator = self.plan.operator
@@ -109,6 +122,7 @@ class OutputCounter(Monitor, gc=False):
 
     calls: int = 0
     results: int = 0
+    looked_at: int = 0  # results until the one that proved it
     positions: list[int] = []
     misses: Misses | None = None
 
@@ -126,6 +140,7 @@ class OutputCounter(Monitor, gc=False):
         self.results += 1
         if len(self.positions) == self.plan.operator.min:
             return  # proved already; what comes after can't change it
+        self.looked_at = self.results
         test = self.plan.parts
         if test.holds(result):
             self.positions.append(result.position)
@@ -137,7 +152,7 @@ class OutputCounter(Monitor, gc=False):
     def verdict(self, index: EventIndex) -> Verdict:
         operator, evidence = self.plan.operator, tuple(self.positions)
         if len(evidence) >= operator.min:
-            return self._held(evidence, wording.outputs, operator.tool, self.positions)
+            return self._held(evidence, wording.outputs, operator.tool, evidence, self.results > self.looked_at)
         if not self.results:
             return self._broken((), wording.no_output, operator.tool, self.calls, index)
         words = (wording.too_few_outputs, operator.tool, len(evidence), operator.min, self.results)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from msgspec import UNSET
 
-from tracewitness.matching import Difference, Matcher, compile_expected, json_value
+from tracewitness.errors import path_text
+from tracewitness.expectations.plan import ToolNames
+from tracewitness.matching import Difference, Matcher, compile_expected, demands_key
+from tracewitness.matching.jsontext import LEVELS, unfold
+from tracewitness.matching.values import UndecidedError
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall, ToolResult
 from tracewitness.verdict import NearMiss
 
-__all__ = ["ArgumentsTest", "Misses", "PayloadTest", "arguments_test"]
+__all__ = ["ArgumentsTest", "Misses", "PayloadTest", "arguments_test", "instead", "opened"]
 
-#: So many failed candidates are kept to find the nearest among; more would cost memory in a long trace.
-_KEPT_MISSES = 16
+#: Of the failed candidates so many of the first and so many of the last are kept to find the nearest among: to compare
+#: all of them would cost too much in a long trace, and an agent that tries again ends near to what was asked for.
+_KEPT_MISSES = 8
+#: How far a value is counted to say how much of it differs.
+_MOST_LEAVES = 1000
+_BEGINS_AS_ENVELOPE = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*"(?:result"|[^"]*\\u)')
 
 
 class ArgumentsTest:
@@ -22,13 +33,15 @@ class ArgumentsTest:
 
     Attributes:
         matches: whether decoded arguments match; for a caller who knows that they are a mapping.
+        decides: the same, but None where it can't be told; for a caller who must rule a match out.
     """
 
-    __slots__ = ("_compiled", "matches")
+    __slots__ = ("_compiled", "decides", "matches")
 
     def __init__(self, expected: Any) -> None:
         self._compiled = compile_expected(expected, "subset")
         self.matches: Callable[[Any], bool] = self._compiled.matches
+        self.decides: Callable[[Any], bool | None] = self._compiled.decides
 
     def holds(self, call: ToolCall) -> bool:
         """Whether the call's arguments match."""
@@ -40,6 +53,13 @@ class ArgumentsTest:
             reason = f"the arguments could not be read: {call.args.reason}"
             return [Difference(("args",), self._compiled.expected, call.args.raw, reason)]
         return self.mapping_differences(call.args)
+
+    def doubt(self, call: ToolCall) -> str:
+        """Say, to go on a sentence about the call's arguments, why it can't be told whether they match."""
+        if isinstance(call.args, MalformedArguments):
+            return "could not be read"
+        first = self.differences(call)[0]
+        return f"can't be compared ({path_text(first.path, root='')}: {first.reason})"
 
     def mapping_differences(self, args: Any) -> list[Difference]:
         """Return where decoded arguments differ."""
@@ -54,8 +74,9 @@ def arguments_test(expected: Any) -> ArgumentsTest | None:
 class PayloadTest:
     """Whether a result is as expected, by ``subset``.
 
-    The payload counts, and where it is an envelope, a mapping with the one key ``result`` (also as JSON text), what is
-    inside counts as well, once. A matcher at the top sees only what is inside.
+    Where the payload is an envelope, a mapping with the one key ``result`` (also as JSON text), what is inside counts,
+    once. The envelope itself counts as well only for a plain mapping that demands the key ``result``: everything else
+    could hold on it because something is not there.
 
     Arguments:
         expected: what the payload must match.
@@ -63,30 +84,31 @@ class PayloadTest:
         empty_is_any: whether an expected ``{}`` stands for any payload, as in ``before`` and ``next``.
     """
 
-    __slots__ = ("_any", "_compiled", "_matches", "_only_inside", "is_error")
+    __slots__ = ("_any", "_compiled", "_matches", "_sees_envelope", "is_error")
 
     def __init__(self, expected: Any, *, is_error: bool = False, empty_is_any: bool = True) -> None:
         self._compiled = compile_expected(expected, "subset")
         self._matches = self._compiled.matches
-        self._only_inside = isinstance(expected, Matcher)
+        self._sees_envelope = demands_key(self._compiled.expected, "result")
         self._any = empty_is_any and isinstance(expected, dict) and not expected
         self.is_error = is_error
 
     def holds(self, result: ToolResult) -> bool:
         """Whether the result matches."""
-        if (result.is_error is True) is not self.is_error or result.payload.__class__ is MalformedResult:
+        if (result.is_error is True) is not self.is_error:
             return False
-        if self._any:
-            return True
-        return self._payload_holds(result.payload)
+        payload = result.payload
+        if payload.__class__ is MalformedResult:
+            return False
+        return self._any or self._payload_holds(payload)
 
     def _payload_holds(self, payload: Any) -> bool:
-        if self._only_inside:
-            return self._matches(opened(payload))
-        if self._matches(payload):
+        if self._sees_envelope and self._matches(payload):
             return True
-        inside = opened(payload)
-        return inside is not payload and self._matches(inside)
+        try:
+            return self._matches(_inside(payload))
+        except UndecidedError:
+            return False
 
     def differences(self, result: ToolResult) -> list[Difference]:
         """Return where the result differs."""
@@ -96,7 +118,15 @@ class PayloadTest:
         if (result.is_error is True) is not self.is_error:
             reason = "the recording marks the result as an error" if result.is_error else "the result is no error"
             return [Difference(("is_error",), self.is_error, result.is_error is True, reason)]
-        return self._compiled.differences(opened(result.payload), ("result",))
+        return self._payload_differences(result.payload)
+
+    def _payload_differences(self, payload: Any) -> list[Difference]:
+        try:
+            inside = _inside(payload)
+        except UndecidedError as undecided:
+            return [Difference(("result",), self._compiled.expected, payload, undecided.reason)]
+        readings = [payload, inside] if self._sees_envelope else [inside]
+        return min((self._compiled.differences(reading, ("result",)) for reading in readings), key=_distance)
 
 
 def opened(payload: Any) -> Any:
@@ -105,35 +135,91 @@ def opened(payload: Any) -> Any:
     >>> opened({"result": 5}), opened('{"result": 5}'), opened({"result": 5, "took": 1})
     (5, 5, {'result': 5, 'took': 1})
     """
+    try:
+        return _inside(payload)
+    except UndecidedError:
+        return payload
+
+
+def _inside(payload: Any) -> Any:
+    """Return what is inside an envelope, or the payload itself where it is none.
+
+    Raises:
+        UndecidedError: it is JSON that can't be read, so that nobody knows.
+    """
     candidate = payload
     if isinstance(payload, str):
-        # Decoding is dear, so a text that can't spell the key is not decoded. A key may be spelt with escapes.
-        if '"result"' not in payload and "\\u" not in payload:
+        if not _may_be_envelope(payload):
             return payload
-        candidate = json_value(payload)
-    if isinstance(candidate, Mapping) and len(candidate) == 1 and "result" in candidate:
-        return candidate["result"]
-    return payload
+        candidate, _ = unfold(payload, LEVELS)
+    if candidate.__class__ is not dict and not isinstance(candidate, Mapping):
+        return payload
+    return candidate["result"] if len(candidate) == 1 and "result" in candidate else payload
+
+
+def _may_be_envelope(text: str) -> bool:
+    """Tell cheaply that a text is no envelope, since decoding is dear. A key may be spelt with escapes."""
+    if _BEGINS_AS_ENVELOPE.match(text):
+        return True
+    # In a text in a text quotes are escaped, so that the bare word is looked for.
+    return text.lstrip(" \t\n\r").startswith('"') and ("result" in text or "\\u" in text)
+
+
+def _distance(differences: Iterable[Difference]) -> int:
+    """Count the leaves that differ. What is missing, or has another number of items, counts with all that is in it."""
+    return sum(
+        1 if isinstance(each.expected, Matcher) else max(_size(each.expected), _size(each.actual))
+        for each in differences
+    )
+
+
+def _size(value: Any) -> int:
+    """Count the leaves of a value, and the mappings and lists themselves, up to a bound."""
+    count, rest = 0, [value]
+    while rest and count < _MOST_LEAVES:
+        item = rest.pop()
+        count += 1
+        if isinstance(item, dict):
+            rest.extend(islice(dict.values(item), _MOST_LEAVES))
+        elif type(item) in (list, tuple):
+            rest.extend(islice(item, _MOST_LEAVES))
+    return count
+
+
+def instead(wanted: str, calls: Iterable[ToolCall], names: ToolNames) -> tuple[str, ...]:
+    """Return the names of the tools that were called where ``wanted`` was not; none where it was called, too."""
+    called = tuple(dict.fromkeys(call.name for call in calls))
+    primary = names.primary(wanted)
+    return () if any(primary in names.counted_as(name) for name in called) else called
+
+
+_Candidate = tuple[int, str, Callable[[], list[Difference]]]
 
 
 class Misses:
     """Candidates that failed a test, to find the nearest among when somebody asks.
 
-    Attributes:
-        position, tool: of the candidate, as in `NearMiss`.
+    The first 8 and the last 8 are kept, whatever their number.
     """
 
-    __slots__ = ("_candidates",)
+    __slots__ = ("_first", "_last")
 
     def __init__(self) -> None:
-        self._candidates: list[tuple[int, str, Callable[[], list[Difference]]]] = []
+        self._first: list[_Candidate] = []
+        self._last: deque[_Candidate] = deque(maxlen=_KEPT_MISSES)
 
     def add(self, position: int, tool: str, differences: Callable[[], list[Difference]]) -> None:
-        """Keep a candidate, as long as there is room."""
-        if len(self._candidates) < _KEPT_MISSES:
-            self._candidates.append((position, tool, differences))
+        """Add a candidate.
+
+        Arguments:
+            position, tool: of the candidate, as in `NearMiss`.
+            differences: finds where it differs from what was asked for.
+        """
+        kept = self._first if len(self._first) < _KEPT_MISSES else self._last
+        kept.append((position, tool, differences))
 
     def nearest(self) -> NearMiss | None:
-        """Return the candidate with the fewest differences; of those that tie, the earliest."""
-        found = [NearMiss(position, tool, tuple(differences())) for position, tool, differences in self._candidates]
-        return min(found, key=lambda miss: len(miss.differences), default=None)
+        """Return the candidate of which the fewest leaves differ; of those that tie, the earliest."""
+        found = [(position, tool, tuple(differences())) for position, tool, differences in (*self._first, *self._last)]
+        nearest = min(found, key=lambda candidate: _distance(candidate[2]), default=None)
+        return None if nearest is None else NearMiss(*nearest)

@@ -26,7 +26,9 @@ __all__ = [
     "flag",
     "label",
     "mapping_of",
+    "number",
     "pattern",
+    "share",
     "struct",
     "text",
     "value",
@@ -59,6 +61,20 @@ def count(given: Any) -> int:
     if given < 0:
         raise ExpectationError(f"expected a number of 0 or more, got {given}")
     return given
+
+
+def number(given: Any) -> float:
+    """Accept a number; a bool is none."""
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise ExpectationError(f"expected a number, got {show(given)}")
+    return float(given)
+
+
+def share(given: Any) -> float:
+    """Accept a number from 0 to 1."""
+    if not 0 <= number(given) <= 1:
+        raise ExpectationError(f"expected a number from 0 to 1, got {show(given)}")
+    return float(given)
 
 
 def flag(given: Any) -> bool:
@@ -138,7 +154,7 @@ def _at(part: Any, validate: Validator, given: Any) -> Any:
         raise error.under(part) from None
 
 
-class Fields(Struct, frozen=True):
+class Fields(Struct, frozen=True, repr_omit_defaults=True):
     """A frozen value whose fields are validated, made in Python or from a mapping of a file alike."""
 
     validators: ClassVar[dict[str, Validator]] = {}

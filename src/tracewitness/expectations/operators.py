@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import UNSET, Meta, UnsetType
 
 from tracewitness.display import nearest_name, printable, show
-from tracewitness.errors import ExpectationError
+from tracewitness.errors import ExpectationError, UsageError
 from tracewitness.expectations import fields
 from tracewitness.expectations.fields import Fields
 from tracewitness.matching import Matcher
@@ -33,6 +33,7 @@ __all__ = [
     "NoDuplicateCalls",
     "NoOtherTools",
     "Operator",
+    "Score",
     "Sequence",
     "Source",
     "Step",
@@ -74,7 +75,7 @@ class Marker(Fields, frozen=True):
 
 
 class Next(Fields, frozen=True):
-    """What must come later: a call, and with ``result`` one that returned that."""
+    """A call, and with ``result`` one that returned that: what must come later, or what is expected to be scored."""
 
     tool: Tool
     args: Args | UnsetType = UNSET
@@ -432,6 +433,54 @@ class Claim(Operator, frozen=True):
     result: Result | UnsetType = UNSET
 
 
+class Score(Operator, frozen=True):
+    """The calls are scored against those expected, and the score reaches ``min``; what a fluent contract is in a file.
+
+    Without ``min`` the bar is 0.9, and an expected call without a partner breaks it too, since the score alone is
+    blind to one. Arguments are compared by ``lenient``, or ``strict`` where that is asked for.
+    """
+
+    type_name = "score"
+    universal = True
+    validators = {
+        **_LABELS,
+        "calls": fields.array(fields.struct(Next)),
+        "min": fields.share,
+        "weights": fields.mapping_of(fields.number),
+        "strict": fields.flag,
+    }
+
+    calls: Annotated[tuple[Next, ...], Meta(description="The expected calls; args left out are not checked.")]
+    min: (
+        Annotated[float, Meta(ge=0, le=1, description="The score that must be reached; 0.9 where it is left out.")]
+        | UnsetType
+    ) = UNSET
+    weights: (
+        Annotated[dict[str, float], Meta(description="How much each metric counts; those left out as by default.")]
+        | UnsetType
+    ) = UNSET
+    strict: Annotated[bool, Meta(description="Whether arguments must be of the same type, too.")] = False
+
+    def validate(self) -> None:
+        from tracewitness.scoring import merged_weights
+
+        if not self.calls:
+            raise ExpectationError("expected at least one call; max_calls: 0 says that there is none", ("calls",))
+        if self.weights is not UNSET:
+            try:
+                merged_weights(self.weights)
+            except UsageError as error:
+                raise ExpectationError(str(error), ("weights",)) from error
+
+    @property
+    def named_tools(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(call.tool for call in self.calls))
+
+    @property
+    def title(self) -> str:
+        return printable(self.name) if self.name is not UNSET and self.name else self.type_name
+
+
 def as_group(entry: Step | tuple[Step, ...]) -> tuple[Step, ...]:
     """Return an entry of a sequence as a group of one or more."""
     return entry if isinstance(entry, tuple) else (entry,)
@@ -494,6 +543,7 @@ OPERATORS: dict[str, type[Operator]] = {
         MaxTurns,
         ArgsFrom,
         Claim,
+        Score,
     )
 }
 #: Other names of operators, as a file may write them.

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import UNSET
 
 from tracewitness.expectations import wording
-from tracewitness.expectations.evidence import ArgumentsTest, Misses, PayloadTest, arguments_test
+from tracewitness.expectations.evidence import ArgumentsTest, Misses, PayloadTest, arguments_test, instead
 from tracewitness.expectations.operators import (
     EndSession,
     FollowedBy,
@@ -36,7 +36,7 @@ class UncalledWatch(Monitor, gc=False):
 
     calls: int = 0
     offenders: list[int] = []
-    unread: int | None = None
+    unread: ToolCall | None = None  # the first call of which it can't be told whether it matches
     marker_position: int | None = None
 
     @classmethod
@@ -49,7 +49,7 @@ class UncalledWatch(Monitor, gc=False):
             on_result = before.result is not UNSET
             handler = cls.marker_result if on_result else cls.marker_call
             subscriptions.append(Subscription("result" if on_result else "call", wanted, handler))
-        return Plan(operator, cls, subscriptions, (arguments_test(operator.args), *_marker_tests(before)))
+        return Plan(operator, cls, subscriptions, (arguments_test(operator.args), *_marker_tests(before), names))
 
     def call(self, call: ToolCall) -> None:
         self.calls += 1
@@ -58,10 +58,12 @@ class UncalledWatch(Monitor, gc=False):
         test = self.plan.parts[0]
         if test is None:
             self.offenders.append(call.position)
-        elif isinstance(call.args, MalformedArguments):
-            self.unread = call.position if self.unread is None else self.unread
-        elif test.matches(call.args):
+            return
+        decided = None if call.args.__class__ is MalformedArguments else test.decides(call.args)
+        if decided:
             self.offenders.append(call.position)
+        elif decided is None:
+            self.unread = self.unread or call
 
     def marker_call(self, call: ToolCall) -> None:
         test = self.plan.parts[1]
@@ -69,20 +71,24 @@ class UncalledWatch(Monitor, gc=False):
             self.marker_position = call.position
 
     def marker_result(self, result: ToolResult, call: ToolCall) -> None:
-        _, test, payload = self.plan.parts
+        _, test, payload, _ = self.plan.parts
         if self.marker_position is None and (test is None or test.holds(call)) and payload.holds(result):
             self.marker_position = result.position
 
-    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+    def verdict(self, index: EventIndex) -> Verdict:
         operator = self.plan.operator
         tool, before = operator.tool, operator.before
-        if self.offenders and before is UNSET:
-            return self._broken(tuple(self.offenders), wording.forbidden, tool, self.offenders)
-        if self.offenders:
-            words = (wording.before_marker, tool, before.tool, self.offenders, self.marker_position)
-            return self._broken(tuple(self.offenders), *words)
+        evidence = tuple(self.offenders)
+        if evidence and before is UNSET:
+            return self._broken(evidence, wording.forbidden, tool, evidence)
+        if evidence and self.marker_position is not None:
+            return self._broken(evidence, wording.before_marker, tool, before.tool, evidence, self.marker_position)
+        if evidence:
+            others = instead(before.tool, index.calls, self.plan.parts[3])
+            return self._broken(evidence, wording.never_marked, tool, before.tool, evidence, others)
         if self.unread is not None:
-            return self._broken((self.unread,), wording.not_ruled_out, tool, self.unread)
+            position, doubt = self.unread.position, self.plan.parts[0].doubt(self.unread)
+            return self._broken((position,), wording.not_ruled_out, tool, position, doubt)
         return self._uncalled(tool, before)
 
     def _uncalled(self, tool: str, before: Any) -> Verdict:
@@ -122,7 +128,7 @@ class FollowedByWatch(Monitor, gc=False):
             else Subscription("result", wanted, cls.next_result)
         )
         own = Subscription("call", calls_to(names, operator.tool), cls.call)
-        return Plan(operator, cls, [serving, own], (arguments_test(following.args), payload))
+        return Plan(operator, cls, [serving, own], (arguments_test(following.args), payload, names))
 
     def call(self, call: ToolCall) -> None:
         self.last = call.position
@@ -135,7 +141,7 @@ class FollowedByWatch(Monitor, gc=False):
             self._missed(call.position, call, test.differences, call)
 
     def next_result(self, result: ToolResult, call: ToolCall) -> None:
-        test, payload = self.plan.parts
+        test, payload, _ = self.plan.parts
         if test is not None and not test.holds(call):
             self._missed(call.position, call, test.differences, call)
         elif payload.holds(result):
@@ -150,14 +156,15 @@ class FollowedByWatch(Monitor, gc=False):
             self.misses = Misses()
         self.misses.add(position, call.name, lambda: differences(event))
 
-    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+    def verdict(self, index: EventIndex) -> Verdict:
         operator = self.plan.operator
         tool, following = operator.tool, operator.next.tool
         if self.last is None:
             return self._held((), wording.not_called, tool)
         if self.served_by > self.last:
             return self._held((self.last, self.served_by), wording.followed, tool, following, self.served_by)
-        words = (wording.not_followed, tool, following, self.last)
+        others = instead(following, [call for call in index.calls if call.position > self.last], self.plan.parts[2])
+        words = (wording.not_followed, tool, following, self.last, others)
         return self._broken((self.last,), *words, misses=self.misses.nearest if self.misses else None)
 
 

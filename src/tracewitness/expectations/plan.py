@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from msgspec import Struct
 
+from tracewitness.display import show
+from tracewitness.errors import ExpectationError
 from tracewitness.trace import EventIndex, short_tool_name
 from tracewitness.verdict import NearMiss, Verdict
 
 if TYPE_CHECKING:
     from tracewitness.expectations.operators import Operator
 
-__all__ = ["Handler", "Monitor", "Plan", "Subscription", "ToolNames"]
+__all__ = ["Handler", "Monitor", "Plan", "Subscription", "ToolNames", "calls_to", "checked_aliases"]
+
+#: Names come from recordings; what is remembered of them must not grow with whatever they hold.
+_MOST_NAMES = 4096
 
 EventKind = Literal["call", "result", "message"]
 #: ``handler(monitor, call)``, ``handler(monitor, result, call)`` or ``handler(monitor, message)``.
 Handler = Callable[..., None]
+
+
+def checked_aliases(aliases: Any) -> Mapping[str, Iterable[str]]:
+    """Return aliases that can be used.
+
+    Raises:
+        ExpectationError: they are no mapping of names to lists of names, or one name would mean two tools.
+    """
+    if aliases is None:
+        return {}
+    if not isinstance(aliases, Mapping):
+        raise ExpectationError(f"aliases are a mapping from a tool's name to its other names, not {show(aliases)}")
+    tool_of: dict[str, str] = {}
+    for tool, others in aliases.items():
+        if not isinstance(others, (list, tuple)) or not all(isinstance(name, str) for name in (tool, *others)):
+            raise ExpectationError(f"the aliases of {show(tool)} are a list of names, not {show(others)}")
+        for other in others:
+            if other in aliases or tool_of.setdefault(other, tool) != tool:
+                raise ExpectationError(f"{show(other)} can't be an alias of {show(tool)}: it stands for a tool already")
+    return aliases
 
 
 class ToolNames:
@@ -32,6 +57,7 @@ class ToolNames:
 
     def __init__(self, aliases: dict[str, tuple[str, ...]]) -> None:
         self._primary = {other: name for name, others in aliases.items() for other in others}
+        self._counted: dict[str, tuple[str, ...]] = {}
 
     def primary(self, name: str) -> str:
         """Return the name that stands for all names of a tool."""
@@ -39,11 +65,16 @@ class ToolNames:
 
     def counted_as(self, name: str) -> tuple[str, ...]:
         """Return the names that a recorded call counts as: its own, and its last part where it has one."""
+        counted = self._counted.get(name)
+        return self._count(name) if counted is None else counted
+
+    def _count(self, name: str) -> tuple[str, ...]:
         own, short = self.primary(name), short_tool_name(name)
-        if short is None:
-            return (own,)
-        counted = self.primary(short)
-        return (own,) if counted == own else (own, counted)
+        counted = tuple(dict.fromkeys((own,) if short is None else (own, self.primary(short))))
+        if len(self._counted) >= _MOST_NAMES:
+            self._counted.clear()
+        self._counted[name] = counted
+        return counted
 
 
 class Subscription(NamedTuple):

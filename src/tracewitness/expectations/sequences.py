@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET
+
 from tracewitness.expectations import wording
 from tracewitness.expectations.evidence import Misses, arguments_test
 from tracewitness.expectations.operators import Sequence, Step, as_group
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames
-from tracewitness.matching import assign
+from tracewitness.matching import strict_key
 from tracewitness.trace import EventIndex, ToolCall
 from tracewitness.verdict import Verdict
 
@@ -16,75 +18,96 @@ __all__ = ["sequence_plan"]
 
 
 class _Entry:
-    """One entry of a sequence, compiled."""
+    """One entry of a sequence, compiled; entries that say the same share one, with a count."""
 
-    __slots__ = ("primary", "test", "tool")
+    __slots__ = ("count", "primary", "test", "tool")
 
-    def __init__(self, step: Step, names: ToolNames) -> None:
+    def __init__(self, step: Step, names: ToolNames, count: int) -> None:
         self.tool = step.tool
         self.primary = names.primary(step.tool)
         self.test = arguments_test(step.args)
+        self.count = count
 
     def accepts(self, call: ToolCall, counted: tuple[str, ...]) -> bool:
         return self.primary in counted and (self.test is None or self.test.holds(call))
+
+
+def _entries(group: tuple[Step, ...], names: ToolNames) -> list[_Entry]:
+    """Compile the entries of a group, those that say the same as one."""
+    same: dict[Any, list[Step]] = {}
+    for step in group:
+        same.setdefault((step.tool, step.args is UNSET, strict_key(step.args)), []).append(step)
+    return [_Entry(steps[0], names, len(steps)) for steps in same.values()]
 
 
 class _Pairing:
     """Pairs calls with entries one to one as the calls come: each new call is let in where a rearrangement allows it.
 
     An augmenting path from the new call, by breadth first; it is tried once for each call, which is enough, since a
-    call that can't be let in now can't be let in later either.
+    call that can't be let in now can't be let in later either. A call that only one entry accepts can never move, so
+    paths go only through the others.
     """
 
-    __slots__ = ("_accepted", "calls", "entries", "taken")
+    __slots__ = ("_accepted", "_by_tool", "_movable", "calls", "entries", "free", "taken")
 
     def __init__(self, entries: list[_Entry]) -> None:
         self.entries = entries
-        self.taken: dict[int, int] = {}  # entry -> index in `calls`
+        self.free = sum(entry.count for entry in entries)
+        self.taken: list[set[int]] = [set() for _ in entries]  # of each entry, the indexes in `calls`
         self.calls: list[ToolCall] = []
+        self._movable: list[set[int]] = [set() for _ in entries]
         self._accepted: list[list[int]] = []
+        self._by_tool: dict[str, list[int]] = {}
+        for at, entry in enumerate(entries):
+            self._by_tool.setdefault(entry.primary, []).append(at)
 
     @property
     def complete(self) -> bool:
-        return len(self.taken) == len(self.entries)
+        return self.free == 0
 
     def missing(self) -> _Entry:
-        """Return the first entry without a call."""
-        return next(entry for at, entry in enumerate(self.entries) if at not in self.taken)
+        """Return the first entry that lacks a call."""
+        return next(entry for entry, taken in zip(self.entries, self.taken, strict=True) if len(taken) < entry.count)
 
     def positions(self) -> tuple[int, ...]:
-        return tuple(sorted(self.calls[at].position for at in self.taken.values()))
+        return tuple(sorted(self.calls[at].position for taken in self.taken for at in taken))
 
     def offer(self, call: ToolCall, counted: tuple[str, ...]) -> bool:
         """Pair a call with an entry if that is possible, and say whether it was."""
-        accepted = [at for at, entry in enumerate(self.entries) if entry.accepts(call, counted)]
+        candidates = [at for name in counted for at in self._by_tool.get(name, ())]
+        accepted = [at for at in candidates if self.entries[at].accepts(call, counted)]
         if not accepted:
             return False
-        self.calls.append(call)
-        self._accepted.append(accepted)
-        came_from = {at: len(self.calls) - 1 for at in accepted}
+        number = len(self.calls)
+        came_from = dict.fromkeys(accepted, number)
         queue = list(accepted)
-        for entry in queue:
-            owner = self.taken.get(entry)
-            if owner is None:
-                self._shift(entry, came_from)
+        for at in queue:
+            if len(self.taken[at]) < self.entries[at].count:
+                self.calls.append(call)
+                self._accepted.append(accepted)
+                self._shift(at, came_from, number)
                 return True
-            for other in self._accepted[owner]:
-                if other not in came_from:
-                    came_from[other] = owner
-                    queue.append(other)
-        self.calls.pop()
-        self._accepted.pop()
+            for owner in self._movable[at]:
+                for other in self._accepted[owner]:
+                    if other not in came_from:
+                        came_from[other] = owner
+                        queue.append(other)
         return False
 
-    def _shift(self, entry: int, came_from: dict[int, int]) -> None:
+    def _shift(self, entry: int, came_from: dict[int, int], new: int) -> None:
         """Give ``entry`` to the call from which it was reached, and what that call gives up to the one before it."""
-        own = {call: at for at, call in self.taken.items()}
-        at: int | None = entry
-        while at is not None:
-            call = came_from[at]
-            self.taken[at] = call
-            at = own.get(call)
+        while True:
+            call = came_from[entry]
+            given_up = next((at for at in self._accepted[call] if call in self.taken[at]), None)
+            self.taken[entry].add(call)
+            if len(self._accepted[call]) > 1:
+                self._movable[entry].add(call)
+            if call == new or given_up is None:
+                break
+            self.taken[given_up].discard(call)
+            self._movable[given_up].discard(call)
+            entry = given_up
+        self.free -= 1
 
 
 _NO_PAIRING = _Pairing([])
@@ -202,11 +225,11 @@ class _ExactWatch(_SequenceWatch, gc=False):
         groups, _ = self.plan.parts
         at = 0
         for group in groups:
-            found = self.calls[at : at + len(group)]
-            broken = self._mismatch(group, found)
+            size = sum(entry.count for entry in group)
+            broken = self._mismatch(group, self.calls[at : at + size])
             if broken is not None:
                 return broken
-            at += len(group)
+            at += size
         if len(self.calls) > at:
             surplus = self.calls[at]
             return self._broken((surplus.position,), wording.sequence_surplus, surplus.name, surplus.position, "exact")
@@ -215,13 +238,12 @@ class _ExactWatch(_SequenceWatch, gc=False):
     def _mismatch(self, group: list[_Entry], found: list[ToolCall]) -> Verdict | None:
         """Return the verdict where the calls that stand in a group's place are not the group's."""
         names = self.plan.parts[1]
-        counted = [names.counted_as(call.name) for call in found]
-        compatible = [[at for at, call in enumerate(found) if entry.accepts(call, counted[at])] for entry in group]
-        paired = assign(compatible, len(found))
-        unpaired = next((entry for entry, at in zip(group, paired, strict=True) if at is None), None)
-        if unpaired is None:
+        pairing = _Pairing(group)
+        spares = [call for call in found if not pairing.offer(call, names.counted_as(call.name))]
+        if pairing.complete:
             return None
-        spare = next((call for at, call in enumerate(found) if at not in paired), None)
+        unpaired = pairing.missing()
+        spare = spares[0] if spares else None
         if spare is None:
             after = self.calls[-1].position if self.calls else None
             return self._missing(unpaired, tuple(call.position for call in self.calls), after)
@@ -242,7 +264,7 @@ _MODES: dict[str, Any] = {
 def sequence_plan(operator: Sequence, names: ToolNames) -> Plan:
     """Compile a sequence: the mode picks the monitor; modes that allow other calls see only the listed tools."""
     watch = _MODES[operator.mode]
-    groups = [[_Entry(step, names) for step in as_group(entry)] for entry in operator.calls]
+    groups = [_entries(as_group(entry), names) for entry in operator.calls]
     listed = {entry.primary for group in groups for entry in group}
     wanted = None if operator.is_universal() else lambda counted: not listed.isdisjoint(counted)
     return Plan(operator, watch, [Subscription("call", wanted, watch.call)], (groups, names))

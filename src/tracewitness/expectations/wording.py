@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tracewitness.display import nearest_name, plural, printable, show
 from tracewitness.trace import EventIndex, Problem
@@ -18,16 +18,17 @@ def events(positions: Iterable[int]) -> str:
     return f"event{'' if len(all_positions) == 1 else 's'} {listed}{more}"
 
 
-def names(tools: Iterable[str]) -> str:
+def names(listed_tools: Iterable[str]) -> str:
     """List tools' names, each once, not too many."""
-    distinct = list(dict.fromkeys(tools))
-    listed = ", ".join(printable(tool, 60) for tool in distinct[:_NAMES])
+    distinct = list(dict.fromkeys(listed_tools))
+    listed = ", ".join(tool(name) for name in distinct[:_NAMES])
     return f"{listed} and {len(distinct) - _NAMES} more" if len(distinct) > _NAMES else listed
 
 
 def tool(name: str) -> str:
-    """Write a tool's name."""
-    return printable(name, 60)
+    """Write a tool's name; in quotes where it is empty or has white space in it, which would not be seen."""
+    is_plain = bool(name) and not any(character.isspace() for character in name)
+    return printable(name, 60) if is_plain else show(name, 60)
 
 
 def times(count: int) -> str:
@@ -40,28 +41,34 @@ def _instead(wanted: str, index: EventIndex) -> str:
     called = [call.name for call in index.calls]
     if not called:
         return "no tool was called at all"
+    return f"called were {names(called)}{meant(wanted, called)}"
+
+
+def meant(wanted: str, called: Iterable[str]) -> str:
+    """Say, to end a sentence on a tool that was not called, which of those called was probably meant; or nothing."""
     near = near_tool(wanted, called)
-    meant = f"; {tool(near)} was called: if it is the same tool, give it as an alias" if near else ""
-    return f"called were {names(called)}{meant}"
+    return f"; {tool(near)} was called: if it is the same tool, give it as an alias" if near else ""
 
 
 def near_tool(wanted: str, called: Iterable[str]) -> str | None:
     """Return the called tool whose name differs only by a prefix, a case or a slip, or None."""
-    distinct = list(dict.fromkeys(called))
-    for name in distinct:
-        last = name.replace("__", "/").replace(".", "/").replace(":", "/").rpartition("/")[2]
-        if name != wanted and wanted.lower() in (last.lower(), name.lower()):
+    others = [name for name in dict.fromkeys(called) if name != wanted]
+    for name in others:
+        if wanted.lower() in (_last_part(name), name.lower()) or name.lower() == _last_part(wanted):
             return name
-    return nearest_name(wanted, [name for name in distinct if name != wanted], score=80)
+    return nearest_name(wanted, others, score=80)
 
 
-def called(wanted: str, positions: list[int], count: int) -> str:
-    return f"{tool(wanted)} was called {times(count)} ({events(positions)})"
+def _last_part(name: str) -> str:
+    """Return a name without the prefixes that frameworks put before it, in lower case."""
+    return name.replace("__", "/").replace(".", "/").replace(":", "/").rpartition("/")[2].lower()
 
 
-def matching_calls(wanted: str, positions: list[int], count: int, with_args: bool) -> str:
+def matching_calls(wanted: str, positions: Sequence[int], count: int, with_args: bool) -> str:
     matching = "a matching call" if count == 1 else f"{count} matching calls"
-    return f"{matching if with_args else plural(count, 'call')} to {tool(wanted)} ({events(positions)})"
+    what = matching if with_args else plural(count, "call")
+    where = f" ({events(positions)})" if count == len(positions) else f", the first at {events(positions)}"
+    return f"{what} to {tool(wanted)}{where}"
 
 
 def never_called(wanted: str, index: EventIndex) -> str:
@@ -76,13 +83,13 @@ def too_few(wanted: str, found: int, least: int, seen: int, with_args: bool) -> 
     )
 
 
-def too_many(wanted: str, most: int, positions: list[int], with_args: bool) -> str:
-    what = "matching calls" if with_args else "calls"
-    return f"more than {most} {what} to {tool(wanted)} ({events(positions)}), expected at most {most}"
+def too_many(wanted: str, most: int, positions: Sequence[int], with_args: bool) -> str:
+    what = plural(most, "matching call" if with_args else "call")
+    return f"more than {what} to {tool(wanted)} ({events(positions)}), expected at most {most}"
 
 
-def not_ruled_out(wanted: str, position: int) -> str:
-    return f"the arguments of {tool(wanted)} at event {position} could not be read: a match can't be ruled out"
+def not_ruled_out(wanted: str, position: int, doubt: str) -> str:
+    return f"the arguments of {tool(wanted)} at event {position} {doubt}: a match can't be ruled out"
 
 
 def not_called(wanted: str) -> str:
@@ -93,21 +100,28 @@ def not_called_so(wanted: str) -> str:
     return f"no call to {tool(wanted)} matches"
 
 
-def forbidden(wanted: str, positions: list[int]) -> str:
+def forbidden(wanted: str, positions: Sequence[int]) -> str:
     return f"{tool(wanted)} was called ({events(positions)}), and must not be"
 
 
-def before_marker(wanted: str, marker: str, positions: list[int], marker_position: int | None) -> str:
-    when = "which never happened" if marker_position is None else f"which came at event {marker_position}"
-    return f"{tool(wanted)} was called ({events(positions)}) before {tool(marker)}, {when}"
+def before_marker(wanted: str, marker: str, positions: Sequence[int], marker_position: int) -> str:
+    return (
+        f"{tool(wanted)} was called ({events(positions)}) before {tool(marker)}, which came at event {marker_position}"
+    )
+
+
+def never_marked(wanted: str, marker: str, positions: Sequence[int], called: Sequence[str]) -> str:
+    before = f"{tool(wanted)} was called ({events(positions)}) before {tool(marker)}"
+    return f"{before}, which never happened{meant(marker, called)}"
 
 
 def after_marker(wanted: str, marker: str, position: int) -> str:
     return f"no call to {tool(wanted)} before {tool(marker)} (event {position})"
 
 
-def outputs(wanted: str, positions: list[int]) -> str:
-    return f"{plural(len(positions), 'matching result')} of {tool(wanted)} ({events(positions)})"
+def outputs(wanted: str, positions: Sequence[int], there_may_be_more: bool) -> str:
+    count = plural(len(positions), "matching result")
+    return f"{'at least ' if there_may_be_more else ''}{count} of {tool(wanted)} ({events(positions)})"
 
 
 def too_few_outputs(wanted: str, found: int, least: int, seen: int) -> str:
@@ -129,7 +143,7 @@ def last_is(name: str, position: int) -> str:
 
 
 def last_is_not(wanted: str, name: str, position: int) -> str:
-    return f"the last call is {tool(name)} (event {position}), expected {tool(wanted)}"
+    return f"the last call is {tool(name)} (event {position}), expected {tool(wanted)}{meant(wanted, [name])}"
 
 
 def last_differs(name: str, position: int) -> str:
@@ -140,7 +154,7 @@ def every_call_matches(wanted: str, count: int) -> str:
     return f"the one call to {tool(wanted)} matches" if count == 1 else f"all {count} calls to {tool(wanted)} match"
 
 
-def call_differs(wanted: str, positions: list[int]) -> str:
+def call_differs(wanted: str, positions: Sequence[int]) -> str:
     calls = "a call" if len(positions) == 1 else "calls"
     return f"{calls} to {tool(wanted)} ({events(positions)}) with other arguments"
 
@@ -149,8 +163,9 @@ def followed(wanted: str, following: str, position: int) -> str:
     return f"every call to {tool(wanted)} is followed by {tool(following)} (event {position})"
 
 
-def not_followed(wanted: str, following: str, position: int) -> str:
-    return f"nothing that matches {tool(following)} comes after the call to {tool(wanted)} at event {position}"
+def not_followed(wanted: str, following: str, position: int, called: Sequence[str]) -> str:
+    after = f"the call to {tool(wanted)} at event {position}"
+    return f"nothing that matches {tool(following)} comes after {after}{meant(following, called)}"
 
 
 def terminal(wanted: str, position: int) -> str:
@@ -169,7 +184,7 @@ def only_these(count: int) -> str:
     return f"{plural(count, 'call')}, all to listed tools"
 
 
-def other_tools(others: list[str], positions: list[int]) -> str:
+def other_tools(others: list[str], positions: Sequence[int]) -> str:
     return f"{names(others)} {'was' if len(others) == 1 else 'were'} called ({events(positions)}), and not listed"
 
 
@@ -192,7 +207,7 @@ def within(count: int, most: int, noun: str) -> str:
     return f"{plural(count, noun)}, at most {most} allowed"
 
 
-def over(count: int, most: int, noun: str, positions: list[int]) -> str:
+def over(count: int, most: int, noun: str, positions: Sequence[int]) -> str:
     return f"{plural(count, noun)}, at most {most} allowed; the first too many is event {positions[-1]}"
 
 
@@ -234,8 +249,15 @@ def claim_never_made() -> str:
     return "the agent never says it"
 
 
-def claim_unbacked(wanted: str, position: int, said: str) -> str:
-    return f"the agent says {show(said, 60)} at event {position}, and no matching call to {tool(wanted)} came before"
+def claim_unbacked(wanted: str, position: int, said: str, called: Sequence[str]) -> str:
+    says = f"the agent says {show(said, 60)} at event {position}"
+    return f"{says}, and no matching call to {tool(wanted)} came before{meant(wanted, called)}"
+
+
+def scored(score: float, bar: float, missing: list[str]) -> str:
+    """Write a score and its bar, and which expected calls have no partner."""
+    without = f"; never called: {names(missing)}" if missing else ""
+    return f"score {score:.2f}, expected at least {bar:.2f}{without}"
 
 
 def parsed(count: int) -> str:

@@ -10,6 +10,7 @@ from .constants import ABSENT, ANY
 from .dates import IsDate, IsDateTime
 from .difference import Difference
 from .functions import Satisfies
+from .inspection import demands_key, fits_mappings, regexes_that_stop_at_lines
 from .json_types import IsType
 from .jsontext import json_value
 from .keys import strict_key
@@ -52,11 +53,14 @@ __all__ = [
     "Unordered",
     "assign",
     "compile_expected",
+    "demands_key",
     "differences",
+    "fits_mappings",
     "json_number",
     "json_value",
     "matches",
     "parse",
+    "regexes_that_stop_at_lines",
     "strict_key",
     "to_file_notation",
 ]

@@ -39,7 +39,7 @@ class Approx(Matcher):
         if kind_of(value) != "number":
             raise ExpectationError(f"Approx needs a number, not {show(value)}")
         for name, tolerance in (("rel", rel), ("abs", abs)):
-            if kind_of(tolerance) != "number" or not 0 <= tolerance < _INFINITY:
+            if kind_of(tolerance) != "number" or is_nan(tolerance) or not 0 <= tolerance < _INFINITY:
                 raise ExpectationError(f"Approx needs as {name} a number from 0 up, not {show(tolerance)}")
         self._set(value=value, rel=rel, abs=abs)
 

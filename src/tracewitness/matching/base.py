@@ -12,7 +12,7 @@ from .difference import Difference, Path
 from .keys import strict_key
 from .nodes import Buildable, Node, Rules, Test, leaf
 from .policies import build
-from .values import UndecidedError, kind_of, noun
+from .values import UndecidedError, kind_of, noun, undecided_by
 
 
 class Read(Protocol):
@@ -233,8 +233,8 @@ def _test_parts(tests: Sequence[Test], *, decisive: bool) -> Test:
             try:
                 if part_test(actual, levels) is decisive:
                     return decisive
-            except UndecidedError as error:
-                undecided = error
+            except Exception as error:  # noqa: BLE001  of a foreign value; another part may decide all the same
+                undecided = undecided_by(error)
         if undecided is not None:
             raise undecided
         return not decisive

@@ -13,13 +13,10 @@ from .jsontext import LEVELS
 from .nodes import LENIENT, STRICT, SUBSET, TOO_DEEP, Node
 from .notation import parse
 from .policies import build
-from .structures import Partial
-from .values import UndecidedError
+from .values import named, undecided_by
 
 POLICIES: Final = {rules.name: rules for rules in (STRICT, LENIENT, SUBSET)}
 """The policies by name."""
-
-_BEYOND = "the value nests too deeply to be compared"
 
 
 class Compiled:
@@ -31,16 +28,19 @@ class Compiled:
         node: what it is compiled to.
     """
 
-    __slots__ = ("_node", "expected", "matches", "policy")
+    __slots__ = ("_node", "decides", "expected", "matches", "policy")
 
     matches: Callable[[object], bool]
-    """Takes a value; tells whether it matches. Nothing is raised."""
+    """Takes a value; tells whether it matches. Nothing is raised; what can't be told is no match."""
+    decides: Callable[[object], bool | None]
+    """The same, but None where it can't be told: for who must rule a match out."""
 
     def __init__(self, expected: object, policy: str, node: Node) -> None:
         self.expected = expected
         self.policy = policy
         self._node = node
         self.matches = _matching(node)
+        self.decides = _deciding(node)
 
     def differences(self, actual: object, path: tuple[PathPart, ...] = ()) -> list[Difference]:
         """Return where and why a value does not match; the list is empty exactly where `matches` is true.
@@ -52,16 +52,10 @@ class Compiled:
             return []
         try:
             found = self._node.explain(actual, path, LEVELS)
-        except RecursionError:
-            found = []
-        return found or [Difference(path, self.expected, actual, _BEYOND)]
-
-    @property
-    def is_trivial(self) -> bool:
-        """Whether every mapping matches, since no key is demanded."""
-        demanded = self.expected.part if isinstance(self.expected, Partial) else self.expected
-        is_open = isinstance(self.expected, Partial) or POLICIES[self.policy].open_keys
-        return is_open and demanded == {}
+            reason = ""
+        except Exception as error:  # noqa: BLE001  a foreign value may raise anything, and the report must be written
+            found, reason = [], undecided_by(error).reason
+        return found or [Difference(path, self.expected, actual, reason)]
 
     def __repr__(self) -> str:
         return f"compile_expected({self.expected!r}, {self.policy!r})"
@@ -76,10 +70,22 @@ def _matching(node: Node) -> Callable[[object], bool]:
     def matches(actual: object) -> bool:
         try:
             return test(actual, LEVELS)
-        except (UndecidedError, RecursionError):
+        except Exception:  # noqa: BLE001  a foreign value may raise anything
             return False
 
     return matches
+
+
+def _deciding(node: Node) -> Callable[[object], bool | None]:
+    test = node.test
+
+    def decides(actual: object) -> bool | None:
+        try:
+            return test(actual, LEVELS)
+        except Exception:  # noqa: BLE001  as above
+            return None
+
+    return decides
 
 
 def compile_expected(expected: object, policy: str = "subset") -> Compiled:
@@ -103,6 +109,10 @@ def compile_expected(expected: object, policy: str = "subset") -> Compiled:
         return Compiled(parsed, rules.name, build(parsed, rules))
     except RecursionError as error:
         raise ExpectationError(TOO_DEEP) from error
+    except ExpectationError:
+        raise
+    except Exception as error:
+        raise ExpectationError(f"the expectation can't be used; reading it raised {named(error)}") from error
 
 
 def _unknown_policy(policy: object) -> str:

@@ -14,7 +14,7 @@ from .difference import Difference, Path, why_different
 from .jsontext import LEVELS, unfold
 from .keys import strict_key
 from .nodes import Buildable, Node, Test
-from .values import MISSING, UndecidedError, as_list, as_mapping, noun
+from .values import MISSING, UndecidedError, as_list, as_mapping, noun, undecided_by
 
 Content = dict[Any, object]
 # Opens a value: its content or None, and how many JSON texts may still be opened below.
@@ -120,47 +120,74 @@ def _test_one_key(entry: Entry, opened: OpenMapping, plain_type: type | None) ->
     return test
 
 
-def _test_some_keys(entries: tuple[Entry, ...], opened: OpenMapping, plain_type: type | None) -> Test:
+def _test_some_keys(  # noqa: C901  flat on purpose
+    entries: tuple[Entry, ...], opened: OpenMapping, plain_type: type | None
+) -> Test:
     def test(actual: Any, levels: int) -> bool:
         if actual.__class__ is not plain_type:
             actual, levels = opened(actual, levels)
             if actual is None:
                 return False
-        for key, quick_type, quick_value, part_test, may_be_absent in entries:
-            found = actual.get(key, MISSING)
-            if found.__class__ is quick_type:
-                if found != quick_value:
+        try:
+            for key, quick_type, quick_value, part_test, may_be_absent in entries:
+                found = actual.get(key, MISSING)
+                if found.__class__ is quick_type:
+                    if found != quick_value:
+                        return False
+                elif found is MISSING:
+                    if not may_be_absent:
+                        return False
+                elif not part_test(found, levels):
                     return False
-            elif found is MISSING:
-                if not may_be_absent:
-                    return False
-            elif not part_test(found, levels):
-                return False
+        except Exception as error:  # noqa: BLE001  of a foreign value; a later key may decide all the same
+            return _without_entry(key, error, entries, actual, levels)
         return True
 
     return test
 
 
-def _test_same_keys(entries: tuple[Entry, ...], opened: OpenMapping, plain_type: type | None) -> Test:
+def _without_entry(key: Hashable, error: Exception, entries: tuple[Entry, ...], actual: Any, levels: int) -> bool:
+    """Return False where an entry after the one that can't be told of does not match.
+
+    Errors:
+        UndecidedError: there is none.
+    """
+    keys = [entry[0] for entry in entries]
+    for entry in entries[keys.index(key) + 1 :]:
+        try:
+            if not _test_one_key(entry, open_mapping, dict)(actual, levels):
+                return False
+        except Exception:  # noqa: BLE001, S112  the first that can't be told of says why
+            continue
+    raise undecided_by(error)
+
+
+def _test_same_keys(  # noqa: C901  flat on purpose
+    entries: tuple[Entry, ...], opened: OpenMapping, plain_type: type | None
+) -> Test:
     def test(actual: Any, levels: int) -> bool:
         if actual.__class__ is not plain_type:
             actual, levels = opened(actual, levels)
             if actual is None:
                 return False
         surplus = len(actual)
-        for key, quick_type, quick_value, part_test, may_be_absent in entries:
-            found = actual.get(key, MISSING)
-            if found.__class__ is quick_type:
-                if found != quick_value:
+        try:
+            for key, quick_type, quick_value, part_test, may_be_absent in entries:
+                found = actual.get(key, MISSING)
+                if found.__class__ is quick_type:
+                    if found != quick_value:
+                        return False
+                    surplus -= 1
+                elif found is MISSING:
+                    if not may_be_absent:
+                        return False
+                elif not part_test(found, levels):
                     return False
-                surplus -= 1
-            elif found is MISSING:
-                if not may_be_absent:
-                    return False
-            elif not part_test(found, levels):
-                return False
-            else:
-                surplus -= 1
+                else:
+                    surplus -= 1
+        except Exception as error:  # noqa: BLE001  of a foreign value; another key may decide all the same
+            has_more = not {entry[0] for entry in entries}.issuperset(actual)
+            return not has_more and _without_entry(key, error, entries, actual, levels)
         return surplus == 0
 
     return test
@@ -272,14 +299,33 @@ def _test_of_list(parts: Sequence[Node], opened: OpenList, exact_type: type | No
             actual, levels = opened(actual, levels)
         if actual is None or len(actual) != len(tests):
             return False
-        for part_test, item in zip(tests, actual, strict=True):  # noqa: SIM110  twice as fast as all()
-            if not part_test(item, levels):
-                return False
+        pairs = zip(tests, actual, strict=True)
+        try:
+            for part_test, item in pairs:
+                if not part_test(item, levels):
+                    return False
+        except Exception as error:  # noqa: BLE001  of a foreign value; a later item may decide all the same
+            return _without_item(error, pairs, levels)
         return True
 
     if exact_type is None:
         return test
     return lambda actual, levels: type(actual) is exact_type and test(actual, levels)
+
+
+def _without_item(error: Exception, rest: Iterable[tuple[Test, object]], levels: int) -> bool:
+    """Return False where an item after the one that can't be told of does not match.
+
+    Errors:
+        UndecidedError: there is none.
+    """
+    for part_test, item in rest:
+        try:
+            if not part_test(item, levels):
+                return False
+        except Exception:  # noqa: BLE001, S112  the first that can't be told of says why
+            continue
+    raise undecided_by(error)
 
 
 def _why_length(expected: int, actual: int) -> str:

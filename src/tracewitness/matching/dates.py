@@ -11,6 +11,7 @@ from tracewitness.errors import ExpectationError
 from .base import Matcher, Read, Write, check_keys, unless
 from .moments import comparable, date_of, datetime_of
 from .nodes import Node, Rules, leaf
+from .numeric import is_nan
 from .values import kind_of
 
 
@@ -104,7 +105,7 @@ def _check_near(near: object, within: object) -> None:
     if _datetime(near) is None:
         raise ExpectationError(f"IsDateTime needs as near an ISO 8601 date with a time, not {show(near)}")
     seconds = _seconds(within)
-    if kind_of(seconds) != "number" or not seconds >= 0:
+    if kind_of(seconds) != "number" or is_nan(seconds) or not seconds >= 0:
         raise ExpectationError(f"IsDateTime needs as within seconds from 0 up, not {show(within)}")
 
 

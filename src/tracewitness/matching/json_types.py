@@ -91,7 +91,7 @@ class IsType(Matcher):
         return cls(*names)
 
     def to_file(self, _write: Write, /) -> dict[str, object]:
-        names = [_json_type(kind) for kind in self.types]
+        names = [json_type(kind) for kind in self.types]
         if None in names:
             raise ExpectationError(f"a file can't hold {self!r}; it knows the types {', '.join(_TYPES)}")
         return {self.key: names[0] if len(names) == 1 else names}
@@ -115,12 +115,13 @@ def _check_type(kind: object) -> None:
     raise ExpectationError(f"unknown type {show(kind)}; {hint} types are {', '.join(_TYPES)}")
 
 
-def _json_type(kind: object) -> str | None:
+def json_type(kind: object) -> str | None:
+    """Return the JSON type that a name or a Python class stands for, or None."""
     return kind if isinstance(kind, str) else _PYTHON_TYPES.get(kind)
 
 
 def _type_test(kind: object) -> Callable[[object], bool]:
-    name = _json_type(kind)
+    name = json_type(kind)
     if name is not None:
         return _TYPES[name]
     return lambda value: isinstance(value, kind)  # type: ignore[arg-type]

@@ -9,9 +9,10 @@ from typing import Any
 from tracewitness.display import show
 
 from .numeric import is_nan
-from .values import MISSING, UndecidedError, as_mapping, equals, kind_of
+from .values import UndecidedError, as_mapping, equals, kind_of
 
 _FLAT_KEYS = (int, bool, NoneType)
+_END = object()
 
 
 def strict_key(value: object) -> Hashable:
@@ -77,8 +78,8 @@ def _tokens(value: object) -> Iterator[Hashable]:
     layers: list[Iterator[object]] = [iter((value,))]
     parents: dict[int, int] = {0: 0}  # the containers being written and their depths, to notice a cycle
     while layers:
-        item = next(layers[-1], MISSING)
-        if item is MISSING:
+        item = next(layers[-1], _END)
+        if item is _END:
             layers.pop()
             parents.popitem()
         elif id(item) in parents:

@@ -10,7 +10,7 @@ import msgspec
 from tracewitness.errors import ExpectationError
 
 from .difference import Difference, Path
-from .values import UndecidedError
+from .values import undecided_by
 
 DEPTH: Final = 100  # how deeply an expectation may nest; comparing takes a stack frame a level
 TOO_DEEP: Final = f"the expectation nests more than {DEPTH} levels deep, or contains itself; flatten it"
@@ -71,7 +71,7 @@ class Node:
 
     Arguments:
         test: takes a value and how many JSON texts may still be opened; tells whether the value matches.
-            Where that can't be told it raises `UndecidedError`.
+            Where that can't be told it raises `UndecidedError`, or whatever a foreign value's methods raise.
         explain: takes a value, its path and the same number; returns its differences, none where it matches.
         absent: what holds for a key that is not there: True if that matches, False if it is denied (so that
             the negation matches), None if nothing is said about it (then neither matches).
@@ -126,8 +126,8 @@ def leaf(
             if test(actual, levels):
                 return []
             reason = why(actual)
-        except UndecidedError as undecided:
-            reason = undecided.reason
+        except Exception as error:  # noqa: BLE001  a foreign value may raise anything, and the report must be written
+            reason = undecided_by(error).reason
         return [Difference(path, expected, actual, reason)]
 
     return Node(expected, test, explain, absent=absent, quick=quick)

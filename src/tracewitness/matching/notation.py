@@ -12,7 +12,7 @@ from . import amounts, base, constants, dates, json_types, patterns, schema, str
 from .base import AllOf, Matcher
 from .containers import part_of_path
 from .nodes import DEPTH, TOO_DEEP
-from .values import MISSING, kind_of, nested_deeper_than
+from .values import MISSING, kind_of, named, nested_deeper_than
 
 _CLASSES: Final[tuple[type[Matcher], ...]] = (
     type(constants.ANY),
@@ -56,9 +56,14 @@ def parse(expected: object) -> object:
     >>> parse({"id": {"$regex": "A.*"}})
     {'id': Regex('A.*')}
     """
-    if nested_deeper_than(expected, DEPTH):  # before anything recurses, so that no long path is written down
-        raise ExpectationError(TOO_DEEP)
-    return _parse(expected, DEPTH)
+    try:
+        if nested_deeper_than(expected, DEPTH):  # before anything recurses, so that no long path is written down
+            raise ExpectationError(TOO_DEEP)
+        return _parse(expected, DEPTH)
+    except ExpectationError:
+        raise
+    except Exception as error:
+        raise ExpectationError(f"the expectation can't be read: {named(error)}") from error
 
 
 def _parse(expected: object, levels: int) -> object:
@@ -122,6 +127,8 @@ def _parse_matcher(key: str, value: object, levels: int) -> Matcher:
         return matcher.from_file(value, read)
     except ExpectationError as error:
         raise error.under(key) from error.__cause__
+    except Exception as error:
+        raise ExpectationError(f"{key} can't be made of {show(value)}: {named(error)}", (key,)) from error
 
 
 def _unknown(key: str) -> str:

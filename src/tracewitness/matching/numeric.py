@@ -29,13 +29,13 @@ def is_nan(number: Any) -> bool:
 
 
 def text_equals(text: str, number: Any) -> bool:
-    """Tell whether a text is a JSON number with this value.
+    """Tell whether a text is a JSON number with this value; a signalling NaN has none.
 
     A text with a fraction or an exponent equals the float nearest to it; against other numbers, and for
     integer texts, the exact value counts.
     """
     found = _JSON_NUMBER.fullmatch(text)
-    if found is None:
+    if found is None or is_nan(number):
         return False
     _, fraction, exponent = found.groups()
     is_integer_text = fraction is None and exponent is None
@@ -68,11 +68,9 @@ def _decimal_equals(text: str, exponent: str, number: Any) -> bool:
 
 def is_integral(number: Any) -> bool:
     """Tell whether a number has no fraction: 2, 2.0, Decimal("2.00")."""
-    if is_nan(number) or abs(number) == float("inf"):
-        return False
-    if hasattr(number, "to_integral_value"):  # a Decimal, whose % fails where there are many digits
-        return bool(number == number.to_integral_value())
-    return bool(number % 1 == 0)
+    if hasattr(number, "to_integral_value"):  # a Decimal, whose abs() and % fail where there are many digits
+        return bool(number.is_finite() and number == number.to_integral_value())
+    return not is_nan(number) and abs(number) != float("inf") and bool(number % 1 == 0)
 
 
 def json_number(text: str) -> int | float | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from .assignment import assign
 from .difference import Difference, Path
 from .nodes import Node
-from .values import MISSING, UndecidedError
+from .values import MISSING, UndecidedError, undecided_by
 
 _FINDABLE: Final = (str, int, float, bool)
 _TRIED: Final = 50  # partners that are tried to explain why an item has none
@@ -100,8 +100,8 @@ class _Indexed:
             try:
                 if node.test(self._items[index], self._levels):
                     row.append(index)
-            except UndecidedError as error:
-                doubt = error
+            except Exception as error:  # noqa: BLE001  of a foreign value; there may be other partners
+                doubt = undecided_by(error)
         return row, doubt
 
     def _not_of(self, kind: type) -> list[int]:

@@ -9,7 +9,10 @@ from tracewitness.errors import ExpectationError
 
 from .base import Matcher, Write, unless
 from .nodes import Node, Rules, leaf
-from .values import noun
+from .values import named, noun
+
+_NOT_SPECIAL = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)  # escaped characters, and classes
+_SCOPED_DOTALL = re.compile(r"\(\?[a-zA-Z]*s[a-zA-Z]*[-:]")
 
 
 class Regex(Matcher):
@@ -33,6 +36,13 @@ class Regex(Matcher):
         self._set(pattern=pattern, flags=int(flags))
         self._compiled()
 
+    @property
+    def stops_at_lines(self) -> bool:
+        """Whether a ``.`` in the pattern stands for any character but a line break."""
+        if self._compiled().flags & re.DOTALL or _SCOPED_DOTALL.search(self.pattern):
+            return False
+        return "." in _NOT_SPECIAL.sub("", self.pattern)
+
     def _compiled(self) -> re.Pattern[str]:
         if not isinstance(self.pattern, str):
             raise ExpectationError(f"{type(self).__name__} needs a pattern as text, not {show(self.pattern)}")
@@ -42,8 +52,8 @@ class Regex(Matcher):
             place = "" if error.pos is None else f" at character {error.pos}"
             problem = f"the pattern {show(self.pattern)} does not compile: {error.msg}{place}"
             raise ExpectationError(problem) from error
-        except (OverflowError, RecursionError, ValueError) as error:
-            raise ExpectationError(f"the pattern {show(self.pattern)} does not compile: {error}") from error
+        except Exception as error:  # RecursionError, OverflowError, a FutureWarning made an error …
+            raise ExpectationError(f"the pattern {show(self.pattern)} does not compile: {named(error)}") from error
 
     def arguments(self) -> tuple[tuple[object, ...], dict[str, object]]:
         return (self.pattern,), {"flags": self.flags} if self.flags else {}
@@ -76,6 +86,7 @@ class Search(Regex):
 
     __slots__ = ()
     key = "$search"
+    stops_at_lines = False
 
     def build(self, _rules: Rules, /) -> Node:
         compiled = re.compile(self.pattern, self.flags | re.DOTALL)

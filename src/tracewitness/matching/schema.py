@@ -57,13 +57,15 @@ class JSONSchema(Matcher):
         except ImportError as error:
             problem = "JSONSchema needs the extra 'schema'; run: pip install 'tracewitness[schema]'"
             raise ExpectationError(problem) from error
-        draft = validator_for(self.schema, default=Draft202012Validator)
         try:
+            draft = validator_for(self.schema, default=Draft202012Validator)
             draft.check_schema(self.schema)
         except SchemaError as error:
             place = ".".join(map(str, error.absolute_path))
             problem = f"the schema is not valid{f' at {place}' if place else ''}: {printable(error.message)}"
             raise ExpectationError(problem) from error
+        except Exception as error:  # of a $schema that is no text, a pattern that does not compile …
+            raise ExpectationError(f"the schema is not valid; reading it raised {named(error)}") from error
         checker = draft.TYPE_CHECKER.redefine("array", _is_array).redefine("object", _is_object)
         extended = extend(draft, type_checker=checker)  # type: ignore[no-untyped-call]
         return extended(self.schema, registry=REGISTRY)

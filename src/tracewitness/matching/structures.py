@@ -16,7 +16,7 @@ from .keys import strict_key
 from .nodes import Node, Rules, Test, leaf
 from .pairing import Pairing
 from .policies import build
-from .values import UndecidedError, as_list, as_mapping, has_own_equality, kind_of, noun
+from .values import UndecidedError, as_list, as_mapping, has_own_equality, kind_of, noun, undecided_by
 
 _MANY = 16  # items from which counting them by key pays
 
@@ -134,16 +134,21 @@ class Contains(_Wrapper):
 
 
 def _any_matches(test: Test, items: Sequence[object], levels: int) -> bool:
+    return not _all_give(test, items, levels, answer=False)
+
+
+def _all_give(test: Test, items: Sequence[object], levels: int, *, answer: bool) -> bool:
+    """Tell whether a test gives the same answer for all items; one other answer decides, whatever can't be told."""
     undecided: UndecidedError | None = None
     for item in items:
         try:
-            if test(item, levels):
-                return True
-        except UndecidedError as error:
-            undecided = error
+            if test(item, levels) is not answer:
+                return False
+        except Exception as error:  # noqa: BLE001  of a foreign value; another item may decide all the same
+            undecided = undecided_by(error)
     if undecided is not None:
         raise undecided
-    return False
+    return True
 
 
 class _OfList(_Wrapper):
@@ -182,7 +187,7 @@ class Each(_OfList):
 
         def test(actual: object, levels: int) -> bool:
             items, levels = opened(actual, levels)
-            return items is not None and all(node.test(item, levels) for item in items)
+            return items is not None and _all_give(node.test, items, levels, answer=True)
 
         def explain(actual: object, path: Path, levels: int) -> list[Difference]:
             found = self._opened(rules, actual, path, levels)

@@ -22,6 +22,7 @@ _KINDS: Final[dict[type, Kind]] = {
     list: "list",
     tuple: "list",
 }
+_END = object()
 _OPAQUE = (bytes, bytearray, memoryview, range)
 
 
@@ -89,6 +90,15 @@ def named(error: BaseException) -> str:
     return f"{type(error).__name__}: {printable(said, 80)}" if said else type(error).__name__
 
 
+def undecided_by(error: Exception) -> UndecidedError:
+    """Return what it means that comparing raised something, whatever it was: a match can't be told."""
+    if isinstance(error, UndecidedError):
+        return error
+    if isinstance(error, RecursionError):
+        return UndecidedError("the value nests too deeply to be compared")
+    return UndecidedError(f"comparing raised {named(error)}")
+
+
 def equals(expected: object, actual: object) -> bool:
     """Ask ``expected`` alone whether it equals ``actual``; what came has no say in that.
 
@@ -132,8 +142,8 @@ def nested_deeper_than(value: object, limit: int) -> bool:
     """Tell whether mappings and lists nest deeper than ``limit``; a value that contains itself does."""
     layers = [iter((value,))]
     while layers:
-        item = next(layers[-1], MISSING)
-        if item is MISSING:
+        item = next(layers[-1], _END)
+        if item is _END:
             layers.pop()
         elif isinstance(item, Mapping):
             layers.append(iter(tuple(item.values())))

@@ -210,13 +210,12 @@ def _rows_of_lines(file: BinaryIO, stem: str, source: str) -> Iterator[Row]:
         if line_number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
         too_long = len(line) > MAX_ROW
-        while too_long and line and not line.endswith(b"\n"):
-            line = file.readline(_CHUNK)
         if not too_long and not line.strip():
             continue
         number += 1
         place = f"line {line_number}"
         if too_long:
+            _pass_over_rest(line, file)
             yield Row(source, number, place, error=ReadError(_too_long(), source, place))
             continue
         trace = decode_quickly(line, stem)
@@ -226,6 +225,11 @@ def _rows_of_lines(file: BinaryIO, stem: str, source: str) -> Iterator[Row]:
             yield Row(source, number, place, trace=trace)
     if not number:
         raise ReadError("the file is empty", source)
+
+
+def _pass_over_rest(line: bytes, file: BinaryIO) -> None:
+    while line and not line.endswith(b"\n"):
+        line = file.readline(_CHUNK)
 
 
 def _odd_line(line: bytes, source: str, number: int, place: str) -> Row:
@@ -320,7 +324,6 @@ class _Buffer:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._at = 0
-        self._ended = False
 
     def peek(self) -> str:
         """Return the next character that is no space, or an empty text at the end."""
@@ -375,20 +378,17 @@ class _Buffer:
 
     def _fill(self) -> bool:
         """Read on, as much again as is left: a long row is not decoded too often. False at the end."""
-        if self._ended:
-            return False
         left = len(self._text) - self._at
         if left > MAX_ROW:
             raise ReadError(_too_long())
         chunk = self._file.read(max(_CHUNK, left))
-        self._ended = not chunk
         try:
-            text = self._decoder.decode(chunk, final=self._ended)
+            text = self._decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
             raise ReadError(f"not UTF-8: {error.reason}") from error
         self._text = self._text[self._at :] + text
         self._at = 0
-        return not self._ended
+        return bool(chunk)
 
 
 def _shown(character: str) -> str:

@@ -70,6 +70,8 @@ class ConsoleReport:
             self._line(f"{self._status('missing')} {printable(name)}  no run of this case was found")
         for name in summary.without_case:
             self._line(f"note: no case is named {printable(name)}; its runs had the common checks only")
+        if summary.checked_nothing:
+            self._line(f"{self._status('missing')} no run was checked against a case: is it named as the case is?")
         for case in summary.cases:
             if case.runs > 1:
                 self._line(f"{printable(case.name)}: {case.held}/{case.runs} held")
@@ -101,9 +103,9 @@ def _totals(summary: Summary) -> str:
     return ", ".join(parts)
 
 
-def with_progress(items: Iterable[Item], terminal: IO[str], noun: str) -> Iterator[Item]:
+def with_progress(items: Iterable[Item], terminal: IO[str] | None, noun: str) -> Iterator[Item]:
     """Yield the items; where that takes long and ``terminal`` is one, show how many there were."""
-    if not terminal.isatty():
+    if terminal is None or not terminal.isatty():
         yield from items
         return
     begun = time.monotonic()

@@ -6,6 +6,7 @@ from tracewitness.suites.loading import load_suite, parse_suite
 from tracewitness.suites.model import Case, JudgedExpectation, Step, Suite
 from tracewitness.suites.places import Place
 from tracewitness.suites.schema import suite_schema
+from tracewitness.suites.writing import write_case
 
 __all__ = [
     "Case",
@@ -16,4 +17,5 @@ __all__ = [
     "load_suite",
     "parse_suite",
     "suite_schema",
+    "write_case",
 ]

@@ -20,6 +20,7 @@ JsonSchema = dict[str, Any]
 _PLAIN: Final[dict[Any, JsonSchema]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
+    float: {"type": "number"},
     bool: {"type": "boolean"},
     Any: {"$ref": "#/$defs/expected"},
     Matcher: {"$ref": "#/$defs/arguments"},
@@ -105,8 +106,12 @@ class _Writer:
             Union: self._union,
             types.UnionType: self._union,
             tuple: lambda annotation: {"type": "array", "items": self._of(get_args(annotation)[0])},
-            dict: lambda _annotation: dict(_PLAIN[dict]),
+            dict: self._mapping,
         }
+
+    def _mapping(self, annotation: Any) -> JsonSchema:
+        _, value = get_args(annotation)
+        return dict(_PLAIN[dict]) if value is Any else {"type": "object", "additionalProperties": self._of(value)}
 
     def _annotated(self, annotation: Any) -> JsonSchema:
         schema = self._of(get_args(annotation)[0])

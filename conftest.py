@@ -1,0 +1,21 @@
+"""What all tests share: the public names in docstring examples, and how Hypothesis runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+import tracewitness
+
+# A loaded machine is slow now and then; that is no failure of a law.
+settings.register_profile("tracewitness", deadline=None)
+settings.load_profile("tracewitness")
+
+
+@pytest.fixture(autouse=True)
+def _public_names_in_doctests(doctest_namespace: dict[str, Any]) -> None:
+    """Let the examples of docstrings use the public names as a user would who has imported them."""
+    for name in tracewitness.__all__:
+        doctest_namespace[name] = getattr(tracewitness, name)

@@ -1,0 +1,298 @@
+"""``expect(subject)``: a contract in a line, built step by step and then run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import UNSET
+
+from tracewitness.display import show
+from tracewitness.errors import UsageError
+from tracewitness.expectations import (
+    EveryCall,
+    FollowedBy,
+    LastTool,
+    Marker,
+    MaxCalls,
+    Next,
+    NoOtherTools,
+    Operator,
+    Score,
+    Sequence,
+    Step,
+    TerminalTool,
+    ToolNotCalled,
+    ToolOutput,
+    compile_checks,
+    parse_operator,
+)
+from tracewitness.fluent.failure import ToolScoreAssertionError, explain
+from tracewitness.fluent.repeat import Repeated
+from tracewitness.fluent.subject import Subject, needs_run_async
+from tracewitness.matching import Exactly
+from tracewitness.scoring import (
+    EvaluationResult,
+    ExpectedCall,
+    assess,
+    checked_min_score,
+    merged_weights,
+    warn_of_missing_calls,
+)
+from tracewitness.suites import write_case
+from tracewitness.trace import Trace
+
+__all__ = ["Expectation", "expect"]
+
+#: Says that no prompt was given; None may be one.
+_NO_PROMPT: Any = UNSET
+
+
+def expect(subject: Any) -> Expectation:
+    """Begin a contract.
+
+    Arguments:
+        subject: an agent, sync or async, that is called with the prompt of ``on``; or what one has already produced: a
+            `Trace`, a list of calls such as ``{"tool": "search", "args": {…}}``, a recording that a reader knows.
+
+    >>> made = [{"tool": "search", "args": {"city": "NYC"}}]
+    >>> expect(made).calls("search", city="NYC").does_not_call("delete").run()
+    <EvaluationResult passed: score 1.00 (A), 1 pair>
+    """
+    return Expectation(subject)
+
+
+class Expectation:
+    """A contract that is being built. Every method but ``run``, ``run_async`` and ``to_yaml`` returns it.
+
+    Names of tools are positional only, so that a tool's own arguments may have any names.
+    """
+
+    def __init__(self, subject: Any) -> None:
+        self._subject = Subject.of(subject)
+        self._prompt: Any = _NO_PROMPT
+        self._expected: list[ExpectedCall] = []
+        self._bans: list[ExpectedCall] = []
+        self._operators: list[Callable[[], Operator]] = []
+        self._min_score: float | None = None
+        self._weights: dict[str, float] = {}
+        self._strict = False
+
+    # What the agent is asked, and what it is to call.
+
+    def on(self, prompt: Any) -> Expectation:
+        """Set what the agent is called with."""
+        self._prompt = prompt
+        return self
+
+    def calls(self, tool: str, /, **args: Any) -> Expectation:
+        """Expect a call. Without arguments these are not checked; `calls_without_args` says that there are none."""
+        self._expected.append(ExpectedCall(tool, args or UNSET))
+        return self
+
+    def then_calls(self, tool: str, /, **args: Any) -> Expectation:
+        """Expect a further call; the same as `calls`. The order counts in the score; `in_order` makes it hard."""
+        return self.calls(tool, **args)
+
+    def calls_without_args(self, tool: str, /) -> Expectation:
+        """Expect a call that has no arguments."""
+        self._expected.append(ExpectedCall(tool, {}))
+        return self
+
+    # What must hold whatever the score is.
+
+    def does_not_call(self, tool: str, /, **args: Any) -> Expectation:
+        """Forbid a tool, or its calls with at least these arguments."""
+        self._bans.append(ExpectedCall(tool, args or UNSET))
+        return self._add(ToolNotCalled(tool, args or UNSET))
+
+    def returns(self, tool: str, /, **result: Any) -> Expectation:
+        """Require that a result of the tool has at least these keys."""
+        return self._add(ToolOutput(tool, result))
+
+    def every_call(self, tool: str, /, **args: Any) -> Expectation:
+        """Require these arguments of every call to the tool."""
+        return self._add(EveryCall(tool, args))
+
+    def not_before(self, tool: str, marker: str | Mapping[str, Any] | Marker, /, **args: Any) -> Expectation:
+        """Forbid the tool before a marker: another tool's call, or with ``{"tool": …, "result": …}`` its result."""
+        before = Marker(marker) if isinstance(marker, str) else marker
+        return self._add(ToolNotCalled(tool, args or UNSET, before))  # type: ignore[arg-type]
+
+    def followed_by(self, tool: str, next: str, /, **args: Any) -> Expectation:  # noqa: A002 - as in a file
+        """Require that after every call to the tool there is a later one to ``next``, with these arguments."""
+        return self._add(FollowedBy(tool, Next(next, args or UNSET)))
+
+    def ends_with(self, tool: str, /, **args: Any) -> Expectation:
+        """Require that the last call is to the tool, with these arguments."""
+        return self._add(LastTool(tool, args or UNSET))
+
+    def terminal(self, tool: str, /) -> Expectation:
+        """Require that the tool is called at most once, and nothing after it."""
+        return self._add(TerminalTool(tool))
+
+    def at_most(self, tool: str, most: int, /) -> Expectation:
+        """Require that the tool is called at most so often."""
+        return self._add(MaxCalls(most, tool))
+
+    def no_calls(self) -> Expectation:
+        """Require that no tool is called."""
+        return self._add(MaxCalls(0))
+
+    def nothing_else(self) -> Expectation:
+        """Require that no other tools are called than those that the contract expects when it is run."""
+        self._operators.append(lambda: NoOtherTools(tuple(dict.fromkeys(call.tool for call in self._expected))))
+        return self
+
+    def in_order(self) -> Expectation:
+        """Require that the expected calls come in their order; others may come between.
+
+        Calls are told apart by their tools; those to a tool that is expected more than once by their arguments, too.
+        """
+        self._operators.append(lambda: Sequence(self._steps(), mode="in_order"))
+        return self
+
+    def exactly(self) -> Expectation:
+        """Require the expected calls in their order, with exactly their arguments, and nothing else."""
+        self._operators.append(lambda: Sequence(tuple(_exact_step(call) for call in self._expected), mode="exact"))
+        return self
+
+    def check(self, expectation: Mapping[str, Any] | Operator) -> Expectation:
+        """Add a check as it stands in an eval file."""
+        return self._add(expectation if isinstance(expectation, Operator) else parse_operator(expectation))
+
+    # How the score is made, and how high it must be.
+
+    def with_score(self, min_score: float) -> Expectation:
+        """Set the score from which the contract passes, 0 to 1; an expected call that is missing is then no failure."""
+        self._min_score = checked_min_score(min_score)
+        return self
+
+    def with_weights(self, **weights: float) -> Expectation:
+        """Set how much metrics count; those that are left out count as by default, then all are divided by their sum."""
+        merged_weights({**self._weights, **weights})
+        self._weights.update(weights)
+        return self
+
+    def with_strict_args(self) -> Expectation:
+        """Compare the arguments of expected calls by ``strict``: the same types, too."""
+        self._strict = True
+        return self
+
+    # What comes of it.
+
+    def run(self) -> EvaluationResult:
+        """Ask the agent, where there is one, and check what it did.
+
+        Raises:
+            ToolScoreAssertionError: the contract is broken.
+            UsageError: it expects nothing, or has no prompt for an agent, or one for what is none.
+            TypeError: the agent is async.
+            ReadError: what it produced can't be read.
+        """
+        __tracebackhide__ = True
+        return self._judged(self.attempt())
+
+    def attempt(self) -> EvaluationResult:
+        """Ask the agent once, and return what came of it, whether the contract holds or not."""
+        self._validate()
+        if self._subject.is_async:
+            raise TypeError(needs_run_async(self._subject.given))
+        return self.evaluate(self._subject.witness(self._prompt))
+
+    async def attempt_async(self) -> EvaluationResult:
+        """Do what `attempt` does with an agent that may be async."""
+        self._validate()
+        return self.evaluate(await self._subject.witness_async(self._prompt))
+
+    async def run_async(self) -> EvaluationResult:
+        """Do what `run` does with an agent that may be async."""
+        __tracebackhide__ = True
+        return self._judged(await self.attempt_async())
+
+    def repeat(self, runs: int, *, at_least: int | None = None, concurrency: int = 1) -> Repeated:
+        """Make a contract of several runs of the agent.
+
+        Arguments:
+            runs: how often the agent is asked.
+            at_least: how many runs must hold; all of them where it is left out.
+            concurrency: how many async runs go on at a time.
+
+        Raises:
+            UsageError: a number is out of range, or the subject is no agent that could be asked again.
+        """
+        if not self._subject.is_agent:
+            raise UsageError(f"only an agent can be asked again, not {show(self._subject.given)}")
+        return Repeated(self, runs, runs if at_least is None else at_least, concurrency)
+
+    def judge(self, trace: Trace) -> EvaluationResult:
+        """Check a trace against the contract.
+
+        Raises:
+            ToolScoreAssertionError: the contract is broken.
+        """
+        __tracebackhide__ = True
+        return self._judged(self.evaluate(trace))
+
+    def _judged(self, result: EvaluationResult) -> EvaluationResult:
+        __tracebackhide__ = True
+        if not result.passed:
+            raise ToolScoreAssertionError(explain(result), result)
+        warn_of_missing_calls(result, stacklevel=3)
+        return result
+
+    def evaluate(self, trace: Trace) -> EvaluationResult:
+        """Return what comes of a trace, whether the contract holds or not."""
+        return assess(
+            self._expected,
+            trace,
+            weights=self._weights,
+            strict=self._strict,
+            forbidden=self._bans,
+            min_score=self._min_score,
+            verdicts=compile_checks([make() for make in self._operators]).check(trace),
+        )
+
+    def operators(self) -> list[Operator]:
+        """Return the contract as operators: the score of the expected calls, then everything else."""
+        others = [make() for make in self._operators]
+        return [self._score(), *others] if self._expected else others
+
+    def to_yaml(self, name: str) -> str:
+        """Write the contract as an eval file with one case.
+
+        Raises:
+            ExpectationError: something in it can't be written, such as ``Satisfies``.
+        """
+        return write_case(name, self.operators())
+
+    def _add(self, operator: Operator) -> Expectation:
+        self._operators.append(lambda: operator)
+        return self
+
+    def _score(self) -> Operator:
+        return Score(
+            tuple(Next(call.tool, call.args, call.result) for call in self._expected),
+            min=UNSET if self._min_score is None else self._min_score,
+            weights=self._weights or UNSET,
+            strict=self._strict,
+        )
+
+    def _steps(self) -> tuple[Step, ...]:
+        tools = [call.tool for call in self._expected]
+        return tuple(Step(call.tool, call.args if tools.count(call.tool) > 1 else UNSET) for call in self._expected)
+
+    def _validate(self) -> None:
+        """Refuse what can't work, before the agent is asked."""
+        if not self._expected and not self._operators:
+            raise UsageError("the contract expects nothing; add .calls(…), .does_not_call(…) or .no_calls()")
+        if self._subject.is_agent and self._prompt is _NO_PROMPT:
+            raise UsageError("an agent needs a prompt; add .on(prompt)")
+        if not self._subject.is_agent and self._prompt is not _NO_PROMPT:
+            raise UsageError(f"a prompt goes with an agent that can be called, not with {show(self._subject.given)}")
+        for make in self._operators:
+            make()
+
+
+def _exact_step(call: ExpectedCall) -> Step:
+    return Step(call.tool, UNSET if call.args is UNSET else Exactly(call.args))

@@ -1,0 +1,175 @@
+"""A contract of several runs: how often it held, and how sure that is."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from tracewitness.errors import UsageError
+from tracewitness.fluent.failure import ToolScoreAssertionError, explain_repeated, reasons
+from tracewitness.scoring import EvaluationResult
+
+if TYPE_CHECKING:
+    from tracewitness.fluent.expectation import Expectation
+
+__all__ = ["Repeated", "RepeatedResult", "wilson_interval"]
+
+#: The 97.5 % quantile of the normal distribution: a 95 % interval leaves 2.5 % on each side.
+_Z = 1.959963984540054
+
+
+def wilson_interval(held: int, runs: int) -> tuple[float, float]:
+    """Return the 95 % interval of a rate.
+
+    Arguments:
+        held: how many runs held.
+        runs: how many there were, at least 1.
+
+    Source of the formula: E. B. Wilson, Probable Inference, the Law of Succession, and Statistical Inference, JASA 22
+    (1927), 209–212.
+
+    >>> [round(bound, 3) for bound in wilson_interval(9, 10)]
+    [0.596, 0.982]
+    """
+    rate, square = held / runs, _Z * _Z
+    centre = rate + square / (2 * runs)
+    spread = _Z * math.sqrt(rate * (1 - rate) / runs + square / (4 * runs * runs))
+    scale = 1 + square / runs
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+class RepeatedResult(Struct, frozen=True):
+    """What came of several runs.
+
+    Attributes:
+        results: of each run, in the order in which they were begun.
+        at_least: how many had to hold.
+    """
+
+    results: tuple[EvaluationResult, ...]
+    at_least: int
+
+    @property
+    def runs(self) -> int:
+        """How many runs there were."""
+        return len(self.results)
+
+    @property
+    def held(self) -> int:
+        """How many held."""
+        return sum(result.passed for result in self.results)
+
+    @property
+    def passed(self) -> bool:
+        """Whether enough held."""
+        return self.held >= self.at_least
+
+    @property
+    def rate(self) -> float:
+        """The share that held."""
+        return self.held / self.runs
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The rate's 95 % interval, by `wilson_interval`."""
+        return wilson_interval(self.held, self.runs)
+
+    def pass_at(self, k: int) -> float:
+        """Estimate how likely at least one of ``k`` runs holds: pass@k.
+
+        ``1 - C(n - c, k) / C(n, k)`` for ``c`` of ``n`` runs that held. Source: M. Chen et al., Evaluating Large
+        Language Models Trained on Code (2021), equation 1.
+        """
+        _check_k(k, self.runs)
+        return 1 - math.comb(self.runs - self.held, k) / math.comb(self.runs, k)
+
+    def pass_hat(self, k: int) -> float:
+        """Estimate how likely all of ``k`` runs hold: pass^k.
+
+        ``C(c, k) / C(n, k)`` for ``c`` of ``n`` runs that held. Source: S. Yao et al., τ-bench (2024), section 3.
+        """
+        _check_k(k, self.runs)
+        return math.comb(self.held, k) / math.comb(self.runs, k)
+
+    def differences(self) -> list[str]:
+        """Say what the runs that did not hold have that those that held have not, a line each, most frequent first."""
+        broken = [set(reasons(result)) for result in self.results if not result.passed]
+        counts = {reason: sum(reason in each for each in broken) for each in broken for reason in each}
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return [f"{count} of {len(broken)} broken runs: {reason}" for reason, count in ordered]
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        verdict = "passed" if self.passed else "not passed"
+        return f"<RepeatedResult {verdict}: {self.held}/{self.runs} held, {self.rate:.2f} ({low:.2f} to {high:.2f})>"
+
+
+def _check_k(k: int, runs: int) -> None:
+    if not 1 <= k <= runs:
+        raise UsageError(f"k is a number from 1 to {runs}, the number of runs, not {k}")
+
+
+class Repeated:
+    """A contract of several runs; `run` or `run_async` asks the agent.
+
+    Arguments:
+        contract: what each run must do.
+        runs: how often the agent is asked.
+        at_least: how many runs must hold.
+        concurrency: how many async runs go on at a time.
+
+    Raises:
+        UsageError: a number is out of range, or the subject is no agent.
+    """
+
+    def __init__(self, contract: Expectation, runs: int, at_least: int, concurrency: int) -> None:
+        for name, value, low, high in (
+            ("runs", runs, 1, math.inf),
+            ("at_least", at_least, 1, runs),
+            ("concurrency", concurrency, 1, math.inf),
+        ):
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise UsageError(f"{name} is a whole number from {low} to {high}, not {value!r}")
+        self._contract = contract
+        self._runs = runs
+        self._at_least = at_least
+        self._concurrency = concurrency
+
+    def run(self) -> RepeatedResult:
+        """Ask the agent so often, one run after the other.
+
+        Raises:
+            ToolScoreAssertionError: fewer runs held than had to.
+        """
+        __tracebackhide__ = True
+        return self._judge([self._contract.attempt() for _ in range(self._runs)])
+
+    async def run_async(self) -> RepeatedResult:
+        """Ask an agent that may be async, several runs at a time where `concurrency` allows it."""
+        __tracebackhide__ = True
+        room = asyncio.Semaphore(self._concurrency)
+
+        async def attempt() -> EvaluationResult:
+            async with room:
+                return await self._contract.attempt_async()
+
+        tasks = [asyncio.ensure_future(attempt()) for _ in range(self._runs)]
+        try:
+            return self._judge(await asyncio.gather(*tasks))
+        finally:  # what one agent raised passes through; the others are not left running behind it
+            for task in tasks:
+                task.cancel()
+
+    def _judge(self, results: list[EvaluationResult]) -> RepeatedResult:
+        __tracebackhide__ = True
+        result = RepeatedResult(tuple(results), self._at_least)
+        if not result.passed:
+            raise ToolScoreAssertionError(explain_repeated(result), _worst(results))
+        return result
+
+
+def _worst(results: list[EvaluationResult]) -> EvaluationResult:
+    return min(results, key=lambda result: (result.passed, result.score))

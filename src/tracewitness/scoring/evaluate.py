@@ -1,0 +1,154 @@
+"""Score what an agent did against what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from tracewitness.display import show
+from tracewitness.errors import ExpectationError, UsageError
+from tracewitness.trace import ToolCall, Trace
+from tracewitness.verdict import Verdict
+
+from .actual import as_trace
+from .alignment import align
+from .demands import LENIENT, STRICT, Demand, Policy, demand_of
+from .expected import ExpectedCall, read_expected
+from .forbidden import read_forbidden, violations_in
+from .lineup import Lineup, line_up, tools_of
+from .metrics import ArgumentTotals, Metrics, measure, merged_weights, score_of
+from .pair import Pair
+from .result import EvaluationResult, warn_of_missing_calls
+
+__all__ = ["assess", "checked_min_score", "evaluate"]
+
+
+def evaluate(
+    expected: Sequence[Mapping[str, Any] | ExpectedCall],
+    actual: Trace | Iterable[Mapping[str, Any] | ToolCall],
+    weights: Mapping[str, float] | None = None,
+    strict: bool = False,
+    forbidden: Iterable[str | Mapping[str, Any] | ExpectedCall] | None = None,
+    min_score: float | None = None,
+) -> EvaluationResult:
+    """Score what an agent did against what was expected.
+
+    Arguments:
+        expected: the expected calls, each ``{tool, args?, result?}`` or an `ExpectedCall`. Arguments that are left
+            out are not checked, ``{}`` says that there are none; matchers may stand at every depth.
+        actual: a `Trace`; or a list of the calls made, each ``{tool, args?, result?, error?, id?}`` or a `ToolCall`.
+            An empty list says that no call was made.
+        weights: how much metrics count; those that are left out count as much as by default. Then all are divided by
+            their sum.
+        strict: compare values by the policy ``strict``, else by ``lenient``.
+        forbidden: what must not be called: tools' names, or ``{tool, args?}`` for calls with at least such arguments.
+        min_score: the score from which it passes, 0.9 if left out. With a bar of your own a missing call does not
+            fail by itself; where the bar lets one through, a warning names it.
+
+    Raises:
+        ExpectationError: ``expected`` or ``forbidden`` is malformed; it says where.
+        UsageError: ``actual``, ``weights`` or ``min_score`` is; it names it.
+
+    >>> result = evaluate([{"tool": "search"}, {"tool": "book"}], [{"tool": "search", "args": {"to": "NYC"}}])
+    >>> result.score, result.passed, result.missing_calls
+    (0.9, False, (ExpectedCall(tool='book'),))
+    """
+    result = assess(expected, actual, weights, strict, forbidden, min_score)
+    warn_of_missing_calls(result, stacklevel=2)
+    return result
+
+
+def assess(
+    expected: Sequence[Mapping[str, Any] | ExpectedCall],
+    actual: Trace | Iterable[Mapping[str, Any] | ToolCall],
+    weights: Mapping[str, float] | None = None,
+    strict: bool = False,
+    forbidden: Iterable[str | Mapping[str, Any] | ExpectedCall] | None = None,
+    min_score: float | None = None,
+    verdicts: Sequence[Verdict] = (),
+    primary: Callable[[str], str] | None = None,
+) -> EvaluationResult:
+    """Do what `evaluate` does, but leave it to the caller to warn (`warn_of_missing_calls`).
+
+    Arguments:
+        verdicts: of checks that have to hold as well.
+        primary: gives the name that stands for all names of a tool, where it has several.
+    """
+    policy = STRICT if strict else LENIENT
+    wanted = read_expected(expected)
+    demands = _demands(wanted, policy)
+    rules = read_forbidden(forbidden, policy)
+    in_force = merged_weights(weights)
+    bar = None if min_score is None else checked_min_score(min_score)
+    trace = as_trace(actual)
+    violations = violations_in(trace, rules)
+    if (rules or verdicts) and not wanted:
+        metrics = Metrics()
+        return EvaluationResult(metrics, in_force, 1.0, (), (), (), violations, trace, bar, tuple(verdicts))
+    calls = trace.index.calls
+    expected_tools = line_up([call.tool for call in wanted])
+    made_tools = line_up(tools_of(calls, expected_tools.places, primary))
+    aligned = align(demands, expected_tools, calls, made_tools, policy)
+    pairs = [pair for pair in aligned if pair is not None]
+    metrics = measure(expected_tools, made_tools, _failed(calls, made_tools), _totals(demands, pairs))
+    return EvaluationResult(
+        metrics,
+        in_force,
+        score_of(metrics, in_force),
+        tuple(pairs),
+        _missing(wanted, aligned) if len(pairs) < len(wanted) else (),
+        _unexpected(calls, pairs) if len(pairs) < len(calls) else (),
+        violations,
+        trace,
+        bar,
+        tuple(verdicts),
+    )
+
+
+def checked_min_score(min_score: object) -> float:
+    """Return a bar for the score.
+
+    Raises:
+        UsageError: it is no number from 0 to 1.
+    """
+    if isinstance(min_score, bool) or not isinstance(min_score, (int, float)) or not 0 <= min_score <= 1:
+        raise UsageError(f"min_score is a number from 0 to 1, not {show(min_score)}")
+    return float(min_score)
+
+
+def _demands(wanted: Sequence[ExpectedCall], policy: Policy) -> list[Demand]:
+    demands = []
+    for index, call in enumerate(wanted):
+        try:
+            demands.append(demand_of(call, policy))
+        except ExpectationError as error:
+            raise error.under("expected", index) from error.__cause__
+    return demands
+
+
+def _failed(calls: Sequence[ToolCall], made: Lineup) -> list[str]:
+    """Return the tools of the calls whose result is an error."""
+    return [
+        tool
+        for tool, call in zip(made.tools, calls, strict=True)
+        if (answer := call.answer) is not None and answer.is_error is True
+    ]
+
+
+def _totals(demands: Sequence[Demand], pairs: Sequence[Pair]) -> ArgumentTotals:
+    correct = given = expected = 0
+    for pair in pairs:
+        correct += pair.correct
+        given += pair.given
+    for demand in demands:
+        expected += len(demand.wanted)
+    return ArgumentTotals(correct, given, expected)
+
+
+def _missing(wanted: Sequence[ExpectedCall], aligned: Sequence[Pair | None]) -> tuple[ExpectedCall, ...]:
+    return tuple([call for call, pair in zip(wanted, aligned, strict=True) if pair is None])
+
+
+def _unexpected(calls: Sequence[ToolCall], pairs: Sequence[Pair]) -> tuple[ToolCall, ...]:
+    paired = {pair.actual.number for pair in pairs}
+    return tuple([call for call in calls if call.number not in paired])
