@@ -357,3 +357,103 @@ def test_help_names_every_command(run: Run) -> None:
 def test_wrong_usage_is_status_2(run: Run, arguments: list[str]) -> None:
     """A command or option that is not there, or a missing argument, is status 2."""
     assert run(*arguments).status == 2
+
+
+def test_json_report_to_what_is_no_regular_file(run: Run) -> None:
+    """A device or pipe is written to as it is, never replaced by a file."""
+    write("results.json", traces(order=GOOD, refund=REFUND))
+    answer = run("check", "suite.evals.yaml", "results.json", "--json", "/dev/null")
+    assert answer.status == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_json_report_through_a_link(run: Run) -> None:
+    """A link is followed, not replaced."""
+    write("results.json", traces(order=GOOD, refund=REFUND))
+    Path("link.json").symlink_to("target.json")
+    assert run("check", "suite.evals.yaml", "results.json", "--json", "link.json").status == 0
+    assert Path("link.json").is_symlink()
+    assert json.loads(Path("target.json").read_text("utf-8"))["summary"]["held"] == 2
+
+
+@pytest.mark.parametrize("target", ["results.json", "suite.evals.yaml", "folder", "", "linked.json"])
+def test_json_report_never_overwrites_what_is_read(run: Run, target: str) -> None:
+    """The eval file, the results, a folder and an empty name are refused before anything is done."""
+    write("results.json", traces(order=GOOD, refund=REFUND))
+    Path("folder").mkdir()
+    Path("linked.json").symlink_to("results.json")
+    before = Path("results.json").read_bytes(), Path("suite.evals.yaml").read_bytes()
+    answer = run("check", "suite.evals.yaml", "results.json", "--json", target)
+    assert answer.status == 2
+    assert len(answer.err.splitlines()) == 1
+    assert (Path("results.json").read_bytes(), Path("suite.evals.yaml").read_bytes()) == before
+
+
+def test_a_full_disk_is_an_error(run: Run) -> None:
+    """What can't be written is one line and status 2, for the report as for standard output."""
+    write("results.json", traces(order=GOOD, refund=REFUND))
+    assert run("check", "suite.evals.yaml", "results.json", "--json", "/dev/full").status == 2
+    with Path("/dev/full").open("w") as full:
+        done = command_line("check", "suite.evals.yaml", "results.json", stdout=full)
+    assert done.returncode == 2
+    assert "can't be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_says_nothing_of_the_runs(run: Run) -> None:
+    """A closed pipe is the shell's status for it, not that something is broken."""
+    write("results.json", traces(order=GOOD, refund=REFUND))
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = command_line("check", "suite.evals.yaml", "results.json", stdout=write_end)
+    os.close(write_end)
+    assert done.returncode == 141
+    assert done.stderr == ""
+
+
+def command_line(*arguments: str, stdout: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a process of its own."""
+    command = [sys.executable, "-m", "tracewitness", *arguments]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def test_case_does_not_go_with_filters(run: Run) -> None:
+    """``--case`` with a filter would silently ignore one of them."""
+    write("results.json", traces(order=GOOD))
+    answer = run("check", "suite.evals.yaml", "results.json", "--case", "order", "--name", "refund")
+    assert answer.status == 2
+
+
+def test_checking_nothing_is_no_success(run: Run) -> None:
+    """Where no run belongs to any case, nothing was checked, and ``--allow-missing`` does not make that a success."""
+    write("results.json", traces(ordr=GOOD))
+    answer = run("check", "suite.evals.yaml", "results.json", "--allow-missing")
+    assert answer.status == 2
+    assert "no run was checked against a case" in answer.out
+
+
+def test_errors_do_not_touch_the_terminal(run: Run) -> None:
+    """A file's name is escaped in an error, too."""
+    answer = run("check", "suite.evals.yaml", "no\x1b[31mfile")
+    assert answer.status == 2
+    assert "\x1b" not in answer.err
+
+
+def test_progress_and_colour_on_a_terminal(run: Run) -> None:
+    """On a terminal the statuses are coloured; without one of them nothing is."""
+    write("results.json", traces(order=WRONG_ITEM, refund=REFUND))
+    main_end, other_end = os.openpty()
+    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tracewitness", "check", "suite.evals.yaml", "results.json"],
+        stdout=other_end,
+        stderr=other_end,
+        env={**environment, "TERM": "xterm-256color"},
+    )
+    status = process.wait()
+    os.close(other_end)
+    shown = os.read(main_end, 100_000).decode()
+    os.close(main_end)
+    assert status == 1
+    assert "\x1b[31m" in shown
+    assert "BROKEN" in shown

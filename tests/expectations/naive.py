@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tracewitness.matching import Eq, Matcher, matches, parse
+from tracewitness.matching import Eq, Matcher, compile_expected, matches, parse
 
 # --------------------------------------------------------------------------- reading a trace
 
@@ -227,7 +227,7 @@ def args_match(check: Mapping[str, Any], args: Any) -> bool:
 
 def args_may_match(check: Mapping[str, Any], args: Any) -> bool:
     """Say whether it can't be ruled out that arguments are as a check does not want them."""
-    return "args" not in check or args is MALFORMED or matches(check["args"], args, "subset")
+    return "args" not in check or args is MALFORMED or compile_expected(check["args"]).decides(args) is not False
 
 
 def envelope(payload: Any) -> list[Any]:
@@ -240,9 +240,14 @@ def envelope(payload: Any) -> list[Any]:
 def payload_matches(expected: Any, payload: Any) -> bool:
     """Say whether a payload, or what is in its envelope, matches."""
     inside = envelope(payload)
-    only_inside = inside and isinstance(parse(expected), Matcher)
-    seen = inside if only_inside else [payload, *inside]
+    seen = [payload, *inside] if not inside or demands_result(expected) else inside
     return any(matches(expected, each, "subset") for each in seen)
+
+
+def demands_result(expected: Any) -> bool:
+    """Say whether an expectation is a plain mapping, also as JSON text, that demands the key `result`."""
+    expected = decoded(expected) if isinstance(expected, str) else parse(expected)
+    return isinstance(expected, dict) and "result" in expected and not matches({"result": expected["result"]}, {})
 
 
 def result_matches(check: Mapping[str, Any], answer: Answer | None, *, empty_is_any: bool = True) -> bool:
@@ -507,7 +512,7 @@ def score(check: Mapping[str, Any], view: View) -> bool:
     policy = "strict" if check.get("strict") else "lenient"
     pairs = best_pairing(wanted, view, policy)
     made = [tool_of(call, wanted, view) for call in view.calls]
-    tools = [each["tool"] for each in wanted]
+    tools = [view.names.canonical(each["tool"]) for each in wanted]
     total = (
         0.4 * selection(tools, made)
         + 0.3 * argument_f1(wanted, pairs, view, policy)
@@ -521,7 +526,8 @@ def score(check: Mapping[str, Any], view: View) -> bool:
 
 def tool_of(call: Call, wanted: Sequence[Mapping[str, Any]], view: View) -> str:
     """Return the expected tool that a call counts as, or its own name."""
-    return next((each["tool"] for each in wanted if view.names.counts_as(call.name, each["tool"])), call.name)
+    found = (each["tool"] for each in wanted if view.names.counts_as(call.name, each["tool"]))
+    return view.names.canonical(next(found, call.name))
 
 
 def best_pairing(wanted: Sequence[Mapping[str, Any]], view: View, policy: str) -> list[tuple[int, int]]:

@@ -56,13 +56,19 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if "_TRACEWITNESS_COMPLETE" in os.environ:  # a shell asks for completions; click answers
+        _root(prog_name="tracewitness")
     sys.exit(_status())
 
 
 def _status() -> int:
     try:
-        _root(prog_name="tracewitness", standalone_mode=False)
+        # Not by click's own `main`, which takes a closed pipe for a failure of the command.
+        with _root.make_context("tracewitness", sys.argv[1:]) as context:
+            _root.invoke(context)
         _flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
     except TracewitnessError as error:
         return _refused(str(error))
     except click.ClickException as error:

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, structs
 
 from tracewitness.display import nearest_name, show
 from tracewitness.errors import ExpectationError
-from tracewitness.matching import Matcher, parse, to_file_notation
+from tracewitness.matching import Matcher, fits_mappings, parse, to_file_notation
 
 __all__ = [
     "Fields",
@@ -85,10 +85,15 @@ def flag(given: Any) -> bool:
 
 
 def values(given: Any) -> Any:
-    """Accept expected arguments: a mapping, or a matcher of one."""
+    """Accept expected arguments: a mapping, or a matcher that a mapping can match."""
     if not isinstance(given, (Mapping, Matcher)):
         raise ExpectationError(f"expected a mapping of arguments, got {show(given)}")
-    return parse(given)
+    expected = parse(given)
+    if fits_mappings(expected) is False:
+        raise ExpectationError(
+            f"args are always a mapping, and none matches {show(expected)}; put matchers under the arguments' names"
+        )
+    return expected
 
 
 def value(given: Any) -> Any:
@@ -98,11 +103,12 @@ def value(given: Any) -> Any:
 
 def pattern(given: Any) -> str:
     """Accept a regular expression."""
+    expression = text(given)
     try:
-        re.compile(text(given))
-    except re.error as error:
+        re.compile(expression)
+    except Exception as error:  # re.error, OverflowError, RecursionError, a FutureWarning made an error …
         raise ExpectationError(f"not a regular expression: {error}; got {show(given)}") from error
-    return str(given)
+    return expression
 
 
 def choice(*allowed: str) -> Validator:
@@ -152,6 +158,8 @@ def _at(part: Any, validate: Validator, given: Any) -> Any:
         return validate(given)
     except ExpectationError as error:
         raise error.under(part) from None
+    except Exception as error:  # a foreign value may raise anything
+        raise ExpectationError(f"{show(given)} can't be read: {type(error).__name__}: {error}", (part,)) from error
 
 
 class Fields(Struct, frozen=True, repr_omit_defaults=True):

@@ -6,6 +6,7 @@ operator, write its class here, its monitor beside those it resembles, and list 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -15,7 +16,7 @@ from tracewitness.display import nearest_name, printable, show
 from tracewitness.errors import ExpectationError, UsageError
 from tracewitness.expectations import fields
 from tracewitness.expectations.fields import Fields
-from tracewitness.matching import Matcher
+from tracewitness.matching import Matcher, fits_mappings, regexes_that_stop_at_lines
 
 __all__ = [
     "OPERATORS",
@@ -168,6 +169,8 @@ class ToolCalled(Operator, frozen=True):
 
     def validate(self) -> None:
         _check_bounds(self.min, self.max)
+        if self.max == 0:
+            _warn_of_lines(self.args)
 
     def is_universal(self) -> bool:
         return self.max is not UNSET
@@ -183,6 +186,9 @@ class ToolNotCalled(Operator, frozen=True):
     tool: Tool
     args: Args | UnsetType = UNSET
     before: Marker | UnsetType = UNSET
+
+    def validate(self) -> None:
+        _warn_of_lines(self.args)
 
     @property
     def named_tools(self) -> tuple[str, ...]:
@@ -240,8 +246,9 @@ class EveryCall(Operator, frozen=True):
     args: Args
 
     def validate(self) -> None:
-        if isinstance(self.args, dict) and not self.args:
-            raise ExpectationError("every_call with empty args could not fail; name an argument", ("args",))
+        if fits_mappings(self.args):
+            problem = f"every_call with args {show(self.args)} could not fail: every mapping matches; name an argument"
+            raise ExpectationError(problem, ("args",))
 
 
 class FollowedBy(Operator, frozen=True):
@@ -520,6 +527,17 @@ def _check_bounds(minimum: int, maximum: int | UnsetType) -> None:
         raise ExpectationError("min: 0 alone could not fail; give a max, or use tool_not_called", ("min",))
     if not isinstance(maximum, UnsetType) and maximum < minimum:
         raise ExpectationError(f"max {maximum} is less than min {minimum}; nothing could satisfy it", ("max",))
+
+
+def _warn_of_lines(banned: Any) -> None:
+    """Warn of a pattern that a line break slips past, where that would let a banned call through."""
+    for regex in regexes_that_stop_at_lines(banned):
+        warnings.warn(
+            f"a line break slips past {regex!r} in this ban, since its . stops there; "
+            "use $search or $contains (Search, Contains), or begin the pattern with (?s)",
+            UserWarning,
+            stacklevel=4,  # who made the operator; validate and __post_init__ lie between
+        )
 
 
 OPERATORS: dict[str, type[Operator]] = {

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from tracewitness.display import show
 from tracewitness.expectations import wording
 from tracewitness.expectations.evidence import Misses, arguments_test
 from tracewitness.expectations.operators import Sequence, Step, as_group
@@ -20,10 +21,11 @@ __all__ = ["sequence_plan"]
 class _Entry:
     """One entry of a sequence, compiled; entries that say the same share one, with a count."""
 
-    __slots__ = ("count", "primary", "test", "tool")
+    __slots__ = ("count", "primary", "shown", "test", "tool")
 
     def __init__(self, step: Step, names: ToolNames, count: int) -> None:
         self.tool = step.tool
+        self.shown = wording.tool(step.tool) + ("" if step.args is UNSET else f" with {show(step.args, 60)}")
         self.primary = names.primary(step.tool)
         self.test = arguments_test(step.args)
         self.count = count
@@ -114,7 +116,8 @@ _NO_PAIRING = _Pairing([])
 
 
 def _all_entries(plan: Plan) -> _Pairing:
-    return _Pairing([entry for group in plan.parts[0] for entry in group])
+    (group,) = plan.parts[0]
+    return _Pairing(group)
 
 
 class _SequenceWatch(Monitor, gc=False):
@@ -126,8 +129,13 @@ class _SequenceWatch(Monitor, gc=False):
         if len(self.misses) < 64:
             self.misses.append(call)
 
-    def _missing(self, entry: _Entry, evidence: tuple[int, ...], after: int | None) -> Verdict:
-        """Say that an entry has no call, with the call to that tool whose arguments came nearest."""
+    def _missing(self, entry: _Entry, evidence: tuple[int, ...], after: int | None, index: EventIndex) -> Verdict:
+        """Say that an entry has no call, with the call to that tool whose arguments came nearest.
+
+        Arguments:
+            evidence: the positions of the calls that entries have.
+            after: the position after which the call had to come; None where it could come anywhere.
+        """
         _, names = self.plan.parts
         misses = Misses()
         test = entry.test
@@ -135,8 +143,19 @@ class _SequenceWatch(Monitor, gc=False):
             for call in self.misses:
                 if entry.primary in names.counted_as(call.name) and not test.holds(call):
                     misses.add(call.position, call.name, lambda call=call: test.differences(call))  # type: ignore[misc]
-        words = (wording.sequence_missing, entry.tool, self.plan.operator.mode, after)
-        return self._broken(evidence, *words, misses=misses.nearest)
+        words = (wording.sequence_missing, entry.shown, self.plan.operator.mode, after)
+        return self._broken(evidence, *words, self._instead(entry, evidence, after, index), misses=misses.nearest)
+
+    def _instead(self, entry: _Entry, evidence: tuple[int, ...], after: int | None, index: EventIndex) -> str:
+        """Say what is known of a missing call: that it came too early, too seldom, or under another name."""
+        _, names = self.plan.parts
+        found = [call for call in index.calls if entry.accepts(call, names.counted_as(call.name))]
+        early = [call.position for call in found if after is not None and call.position not in evidence]
+        if early:
+            return f"; it came too early, at {wording.events(early)}"
+        if found:
+            return f"; {wording.plural(len(found), 'such call')} in all"
+        return "" if self.misses else wording.meant(entry.tool, [call.name for call in index.calls])
 
     def _all_there(self, evidence: tuple[int, ...]) -> Verdict:
         operator = self.plan.operator
@@ -163,11 +182,11 @@ class _InOrderWatch(_SequenceWatch, gc=False):
             self.positions += pairing.positions()
             self.stage += 1
 
-    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+    def verdict(self, index: EventIndex) -> Verdict:
         if self.stage == len(self.stages):
             return self._all_there(self.positions)
         after = self.positions[-1] if self.positions else None
-        return self._missing(self.stages[self.stage].missing(), self.positions, after)
+        return self._missing(self.stages[self.stage].missing(), self.positions, after, index)
 
 
 class _AnyOrderWatch(_SequenceWatch, gc=False):
@@ -182,10 +201,10 @@ class _AnyOrderWatch(_SequenceWatch, gc=False):
         if not self.pairing.complete and not self.pairing.offer(call, self.plan.parts[1].counted_as(call.name)):
             self._keep_miss(call)
 
-    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+    def verdict(self, index: EventIndex) -> Verdict:
         if self.pairing.complete:
             return self._all_there(self.pairing.positions())
-        return self._missing(self.pairing.missing(), self.pairing.positions(), None)
+        return self._missing(self.pairing.missing(), self.pairing.positions(), None, index)
 
 
 class _SubsetWatch(_SequenceWatch, gc=False):
@@ -221,12 +240,12 @@ class _ExactWatch(_SequenceWatch, gc=False):
         if len(self.calls) <= len(self.plan.operator.steps):  # one more proves that there are too many
             self.calls.append(call)
 
-    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
+    def verdict(self, index: EventIndex) -> Verdict:
         groups, _ = self.plan.parts
         at = 0
         for group in groups:
             size = sum(entry.count for entry in group)
-            broken = self._mismatch(group, self.calls[at : at + size])
+            broken = self._mismatch(group, self.calls[at : at + size], index)
             if broken is not None:
                 return broken
             at += size
@@ -235,7 +254,7 @@ class _ExactWatch(_SequenceWatch, gc=False):
             return self._broken((surplus.position,), wording.sequence_surplus, surplus.name, surplus.position, "exact")
         return self._all_there(tuple(call.position for call in self.calls))
 
-    def _mismatch(self, group: list[_Entry], found: list[ToolCall]) -> Verdict | None:
+    def _mismatch(self, group: list[_Entry], found: list[ToolCall], index: EventIndex) -> Verdict | None:
         """Return the verdict where the calls that stand in a group's place are not the group's."""
         names = self.plan.parts[1]
         pairing = _Pairing(group)
@@ -246,10 +265,10 @@ class _ExactWatch(_SequenceWatch, gc=False):
         spare = spares[0] if spares else None
         if spare is None:
             after = self.calls[-1].position if self.calls else None
-            return self._missing(unpaired, tuple(call.position for call in self.calls), after)
+            return self._missing(unpaired, tuple(call.position for call in self.calls), after, index)
         self.misses = [spare]
         if unpaired.primary in names.counted_as(spare.name):
-            return self._missing(unpaired, (spare.position,), None)
+            return self._missing(unpaired, (spare.position,), None, index)
         return self._broken((spare.position,), wording.sequence_other, unpaired.tool, spare.name, spare.position)
 
 
@@ -264,7 +283,8 @@ _MODES: dict[str, Any] = {
 def sequence_plan(operator: Sequence, names: ToolNames) -> Plan:
     """Compile a sequence: the mode picks the monitor; modes that allow other calls see only the listed tools."""
     watch = _MODES[operator.mode]
-    groups = [_entries(as_group(entry), names) for entry in operator.calls]
+    free = operator.mode in ("any_order", "subset")  # then all entries are one group
+    groups = [_entries(group, names) for group in ([operator.steps] if free else map(as_group, operator.calls))]
     listed = {entry.primary for group in groups for entry in group}
     wanted = None if operator.is_universal() else lambda counted: not listed.isdisjoint(counted)
     return Plan(operator, watch, [Subscription("call", wanted, watch.call)], (groups, names))

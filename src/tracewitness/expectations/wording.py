@@ -215,9 +215,9 @@ def sequence_held(mode: str, count: int) -> str:
     return f"the calls are as listed ({mode}, {count} listed)"
 
 
-def sequence_missing(wanted: str, mode: str, after: int | None) -> str:
+def sequence_missing(wanted: str, mode: str, after: int | None, instead: str) -> str:
     where = "" if after is None else f" after event {after}"
-    return f"no call for {tool(wanted)}{where} ({mode})"
+    return f"no call for {wanted}{where} ({mode}){instead}"
 
 
 def sequence_surplus(name: str, position: int, mode: str) -> str:
