@@ -37,6 +37,21 @@ if TYPE_CHECKING:
     from tracewitness.expectations import (
         compile_checks as compile_checks,
     )
+    from tracewitness.fluent import (
+        Expectation as Expectation,
+    )
+    from tracewitness.fluent import (
+        RepeatedResult as RepeatedResult,
+    )
+    from tracewitness.fluent import (
+        ToolScoreAssertionError as ToolScoreAssertionError,
+    )
+    from tracewitness.fluent import (
+        assert_tools as assert_tools,
+    )
+    from tracewitness.fluent import (
+        expect as expect,
+    )
     from tracewitness.matching import (
         ABSENT as ABSENT,
     )
@@ -124,6 +139,15 @@ if TYPE_CHECKING:
     from tracewitness.matching import (
         matches as matches,
     )
+    from tracewitness.scoring import (
+        EvaluationResult as EvaluationResult,
+    )
+    from tracewitness.scoring import (
+        ExpectedCall as ExpectedCall,
+    )
+    from tracewitness.scoring import (
+        evaluate as evaluate,
+    )
     from tracewitness.suites import (
         Suite as Suite,
     )
@@ -169,8 +193,11 @@ __all__ = [
     "Difference",
     "Each",
     "Eq",
+    "EvaluationResult",
     "Exactly",
+    "Expectation",
     "ExpectationError",
+    "ExpectedCall",
     "GreaterOrEqual",
     "GreaterThan",
     "IsDate",
@@ -189,12 +216,14 @@ __all__ = [
     "Problem",
     "ReadError",
     "Regex",
+    "RepeatedResult",
     "Satisfies",
     "Search",
     "Suite",
     "SuiteError",
     "ToolCall",
     "ToolResult",
+    "ToolScoreAssertionError",
     "Trace",
     "TracewitnessError",
     "Unordered",
@@ -202,9 +231,12 @@ __all__ = [
     "Verdict",
     "__version__",
     "apply_to_result",
+    "assert_tools",
     "check",
     "compile_checks",
     "differences",
+    "evaluate",
+    "expect",
     "load_suite",
     "matches",
 ]
@@ -220,6 +252,11 @@ _ROOMS = {
     "CheckSet": "expectations",
     "check": "expectations",
     "compile_checks": "expectations",
+    "Expectation": "fluent",
+    "RepeatedResult": "fluent",
+    "ToolScoreAssertionError": "fluent",
+    "assert_tools": "fluent",
+    "expect": "fluent",
     "ABSENT": "matching",
     "ANY": "matching",
     "AllOf": "matching",
@@ -249,6 +286,9 @@ _ROOMS = {
     "Unordered": "matching",
     "differences": "matching",
     "matches": "matching",
+    "EvaluationResult": "scoring",
+    "ExpectedCall": "scoring",
+    "evaluate": "scoring",
     "Suite": "suites",
     "load_suite": "suites",
     "UNANSWERED": "trace",

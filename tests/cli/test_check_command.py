@@ -29,6 +29,11 @@ evals:
       - {type: tool_not_called, tool: create_order}
 """
 
+#: Twenty levels of anchors, each with the one before it twice: a million texts in half a kilobyte.
+BOMB = "evals:\n  - name: a\n    session_parameters:\n      a0: &a0 [x, x]\n" + "".join(
+    f"      a{level}: &a{level} [*a{level - 1}, *a{level - 1}]\n" for level in range(1, 21)
+)
+
 GOOD = [{"call": "create_order", "args": {"item_id": "ITEM-42"}}, {"call": "end_session"}]
 WRONG_ITEM = [{"call": "create_order", "args": {"item_id": "ITEM-24"}}, {"call": "end_session"}]
 REFUND = [{"user": "my money, please"}, {"call": "refund", "args": {"id": 1}}]
@@ -92,7 +97,7 @@ def test_all_held_is_status_0(run: Run) -> None:
 
 
 def test_what_is_broken_is_explained(run: Run) -> None:
-    """A broken check shows its line in the eval file, why, the nearest miss and the author's reason; the status is 1."""
+    """A broken check shows its line in the eval file, why, the nearest miss and the author's reason."""
     write("results.json", traces(order=WRONG_ITEM, refund=REFUND))
     answer = run("check", "suite.evals.yaml", "results.json")
     assert answer.status == 1
@@ -258,7 +263,7 @@ def test_a_byte_order_mark_is_accepted(run: Run) -> None:
         ("evals:\n  - name: a\n    tool_expectation: []\n", "bad.yaml:3:5"),
         ("evals:\n  - name: a\n    tool_expectations: [{type: tool_caled, tool: x}]\n", "tool_called"),
         ("evals: [\n", "bad.yaml"),
-        ("a: &a [x, x]\n" + "".join(f"{c}: &{c} [*{p}, *{p}]\n" for p, c in zip("abcdefghijkl", "bcdefghijklm")), "bad.yaml"),
+        (BOMB, "bad.yaml"),
         ("[" * 10_000, "bad.yaml"),
         (b"\xff\xfe\xff", "bad.yaml"),
         ("", "bad.yaml"),

@@ -41,7 +41,8 @@ def test_verdicts_go_to_other_processes() -> None:
 
 def test_threads_may_share_a_trace() -> None:
     """Threads that check one trace at once get what one alone gets."""
-    long = trace(*(event for number in range(5_000) for event in (user("go on"), call("step", n=number), agent("done"))))
+    steps = [(user("go on"), call("step", n=number), agent("done")) for number in range(5_000)]
+    long = trace(*(event for step in steps for event in step))
     checks = compile_checks(
         [{"type": "claim", "says": "done", "tool": "step"}, {"type": "tool_called", "tool": "step", "max": 5_000}]
     )
@@ -90,7 +91,7 @@ class _Failing(Monitor, gc=False):
     def call(self, _call: Any) -> None:
         raise ZeroDivisionError("in the monitor")
 
-    def verdict(self, index: EventIndex) -> Verdict:
+    def verdict(self, index: EventIndex) -> Verdict:  # noqa: ARG002 - the same for every monitor
         raise ZeroDivisionError("in the verdict")
 
 
@@ -111,5 +112,5 @@ def test_a_check_that_raises_is_an_error(subscriptions: list[Subscription], monk
 def test_a_problem_of_the_trace_breaks_what_it_puts_in_doubt() -> None:
     """A result without its call may hide a call: negative checks are broken, positive ones are not."""
     hidden = Trace.from_events([{"call": "order", "id": 1}, {"result": "ok", "id": 2}])
-    checks: list[dict[str, Any]] = [{"type": "tool_called", "tool": "order"}, {"type": "tool_not_called", "tool": "pay"}]
-    assert [one.status for one in check(hidden, checks)] == ["held", "broken", "broken"]
+    positive, negative = {"type": "tool_called", "tool": "order"}, {"type": "tool_not_called", "tool": "pay"}
+    assert [one.status for one in check(hidden, [positive, negative])] == ["held", "broken", "broken"]

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -169,6 +170,19 @@ def test_a_matcher_that_tells_equal_values_apart() -> None:
     assert evaluate(wanted, calls).argument_f1 == 1.0
     numbers = [{"tool": "t", "args": {"x": 2}}, {"tool": "t", "args": {"x": Exactly(2)}}]
     assert evaluate(numbers, [{"tool": "t", "args": {"x": 2}}, {"tool": "t", "args": {"x": 2.0}}]).argument_f1 == 1.0
+
+
+def test_values_that_are_no_plain_data_are_tried() -> None:
+    """A number of another kind, in an argument or a result, equals the one that is expected, in whichever call it is."""
+    values = [Decimal(3), Decimal(1), Decimal(2)]
+    wanted = [{"tool": "t", "args": {"x": number, "y": 0}, "result": [number]} for number in (1, 2, 3)]
+    calls = [{"tool": "t", "args": {"x": value, "y": 1}, "result": [value]} for value in values]
+    for demands, correct in ((wanted, 2), ([{**each, "args": {"y": 0}} for each in wanted], 1)):
+        result = evaluate(demands, calls)
+        assert [pair.actual.number for pair in result.pairs] == [1, 2, 0]
+        assert {pair.correct for pair in result.pairs} == {correct}
+    arguments_alone = [{"tool": "t", "args": each["args"]} for each in wanted]
+    assert [pair.actual.number for pair in evaluate(arguments_alone, calls).pairs] == [1, 2, 0]
 
 
 def test_a_result_decides_between_calls() -> None:

@@ -226,7 +226,8 @@ class CheckSet:
         doubted = []
         for plan, verdict in zip(self._plans, verdicts, strict=True):
             if verdict.held and isinstance(plan.operator, TraceParsed):
-                evidence = tuple(problem.position for problem in problems if problem.position is not None)
+                positions = (problem.position for problem in problems if problem.position is not None)
+                evidence = tuple(dict.fromkeys(positions))
                 verdict = Verdict(plan.operator, "broken", evidence, (wording.has_problems, problems))
             elif verdict.held and hiding is not None and plan.universal:
                 evidence = () if hiding.position is None else (hiding.position,)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from tracewitness.display import show
-from tracewitness.errors import UsageError
+from tracewitness.errors import ExpectationError, UsageError
 from tracewitness.expectations import (
     EveryCall,
     FollowedBy,
@@ -24,13 +25,12 @@ from tracewitness.expectations import (
     TerminalTool,
     ToolNotCalled,
     ToolOutput,
-    compile_checks,
     parse_operator,
 )
 from tracewitness.fluent.failure import ToolScoreAssertionError, explain
 from tracewitness.fluent.repeat import Repeated
 from tracewitness.fluent.subject import Subject, needs_run_async
-from tracewitness.matching import Exactly
+from tracewitness.fluent.verdicts import named_tools, verdicts_on, violations_of
 from tracewitness.scoring import (
     EvaluationResult,
     ExpectedCall,
@@ -63,17 +63,20 @@ def expect(subject: Any) -> Expectation:
 
 
 class Expectation:
-    """A contract that is being built. Every method but ``run``, ``run_async`` and ``to_yaml`` returns it.
+    """A contract that is being built, by methods that return it; `run`, `run_async` or `repeat` ends it.
 
-    Names of tools are positional only, so that a tool's own arguments may have any names.
+    Names of tools are positional only, so that a tool's own arguments may have any names. The arguments of expected
+    calls are compared by ``lenient``; those of the checks that must hold whatever the score is by ``subset``, as in an
+    eval file.
     """
 
     def __init__(self, subject: Any) -> None:
-        self._subject = Subject.of(subject)
+        self._subject = Subject(subject)
         self._prompt: Any = _NO_PROMPT
         self._expected: list[ExpectedCall] = []
-        self._bans: list[ExpectedCall] = []
-        self._operators: list[Callable[[], Operator]] = []
+        self._checks: list[Operator] = []
+        #: Make checks that speak of what is expected when the contract is run.
+        self._later: list[Callable[[], list[Operator]]] = []
         self._min_score: float | None = None
         self._weights: dict[str, float] = {}
         self._strict = False
@@ -103,7 +106,6 @@ class Expectation:
 
     def does_not_call(self, tool: str, /, **args: Any) -> Expectation:
         """Forbid a tool, or its calls with at least these arguments."""
-        self._bans.append(ExpectedCall(tool, args or UNSET))
         return self._add(ToolNotCalled(tool, args or UNSET))
 
     def returns(self, tool: str, /, **result: Any) -> Expectation:
@@ -140,8 +142,8 @@ class Expectation:
         return self._add(MaxCalls(0))
 
     def nothing_else(self) -> Expectation:
-        """Require that no other tools are called than those that the contract expects when it is run."""
-        self._operators.append(lambda: NoOtherTools(tuple(dict.fromkeys(call.tool for call in self._expected))))
+        """Require that no other tools are called than those that the contract names, and does not forbid."""
+        self._later.append(lambda: [NoOtherTools(named_tools([*self._scores(), *self._checks]))])
         return self
 
     def in_order(self) -> Expectation:
@@ -149,12 +151,12 @@ class Expectation:
 
         Calls are told apart by their tools; those to a tool that is expected more than once by their arguments, too.
         """
-        self._operators.append(lambda: Sequence(self._steps(), mode="in_order"))
+        self._later.append(lambda: [Sequence(self._steps(), mode="in_order")])
         return self
 
     def exactly(self) -> Expectation:
         """Require the expected calls in their order, with exactly their arguments, and nothing else."""
-        self._operators.append(lambda: Sequence(tuple(_exact_step(call) for call in self._expected), mode="exact"))
+        self._later.append(self._exact_checks)
         return self
 
     def check(self, expectation: Mapping[str, Any] | Operator) -> Expectation:
@@ -169,7 +171,7 @@ class Expectation:
         return self
 
     def with_weights(self, **weights: float) -> Expectation:
-        """Set how much metrics count; those that are left out count as by default, then all are divided by their sum."""
+        """Set how much metrics count; those left out count as by default, then all are divided by their sum."""
         merged_weights({**self._weights, **weights})
         self._weights.update(weights)
         return self
@@ -193,10 +195,16 @@ class Expectation:
         __tracebackhide__ = True
         return self._judged(self.attempt())
 
+    async def run_async(self) -> EvaluationResult:
+        """Do what `run` does with an agent that may be async."""
+        __tracebackhide__ = True
+        return self._judged(await self.attempt_async())
+
     def attempt(self) -> EvaluationResult:
         """Ask the agent once, and return what came of it, whether the contract holds or not."""
         self._validate()
         if self._subject.is_async:
+            self._subject.discard()
             raise TypeError(needs_run_async(self._subject.given))
         return self.evaluate(self._subject.witness(self._prompt))
 
@@ -204,11 +212,6 @@ class Expectation:
         """Do what `attempt` does with an agent that may be async."""
         self._validate()
         return self.evaluate(await self._subject.witness_async(self._prompt))
-
-    async def run_async(self) -> EvaluationResult:
-        """Do what `run` does with an agent that may be async."""
-        __tracebackhide__ = True
-        return self._judged(await self.attempt_async())
 
     def repeat(self, runs: int, *, at_least: int | None = None, concurrency: int = 1) -> Repeated:
         """Make a contract of several runs of the agent.
@@ -242,57 +245,93 @@ class Expectation:
         return result
 
     def evaluate(self, trace: Trace) -> EvaluationResult:
-        """Return what comes of a trace, whether the contract holds or not."""
-        return assess(
+        """Return what comes of a trace, whether the contract holds or not.
+
+        Raises:
+            UsageError: the contract expects nothing.
+            ExpectationError: an expectation can't be used.
+        """
+        if not self._expected and not self._checks and not self._later:
+            raise UsageError("the contract expects nothing; add .calls(…), .does_not_call(…) or .no_calls()")
+        verdicts = verdicts_on(trace, self._hard_checks(), self._score if self._expected else None)
+        result = assess(
             self._expected,
             trace,
             weights=self._weights,
             strict=self._strict,
-            forbidden=self._bans,
             min_score=self._min_score,
-            verdicts=compile_checks([make() for make in self._operators]).check(trace),
+            verdicts=verdicts,
         )
+        return replace(result, violations=violations_of(verdicts, trace))
 
     def operators(self) -> list[Operator]:
         """Return the contract as operators: the score of the expected calls, then everything else."""
-        others = [make() for make in self._operators]
-        return [self._score(), *others] if self._expected else others
+        return [*self._scores(), *self._hard_checks()]
 
     def to_yaml(self, name: str) -> str:
         """Write the contract as an eval file with one case.
 
+        Arguments:
+            name: the case's name.
+
         Raises:
+            UsageError: the contract expects nothing.
             ExpectationError: something in it can't be written, such as ``Satisfies``.
         """
-        return write_case(name, self.operators())
+        operators = self.operators()
+        if not operators:
+            raise UsageError("the contract expects nothing; there is nothing to write")
+        if self._strict:
+            _refuse_tuples(operators)
+        return write_case(name, operators)
 
     def _add(self, operator: Operator) -> Expectation:
-        self._operators.append(lambda: operator)
+        self._checks.append(operator)
         return self
 
-    def _score(self) -> Operator:
+    def _hard_checks(self) -> list[Operator]:
+        """Return what must hold whatever the score is."""
+        return [*self._checks, *(check for make in self._later for check in make())]
+
+    def _scores(self) -> list[Operator]:
+        return [self._score()] if self._expected else []
+
+    def _score(self) -> Score:
         return Score(
-            tuple(Next(call.tool, call.args, call.result) for call in self._expected),
+            self._wanted(),
             min=UNSET if self._min_score is None else self._min_score,
             weights=self._weights or UNSET,
             strict=self._strict,
         )
 
+    def _wanted(self) -> tuple[Next, ...]:
+        return tuple(Next(call.tool, call.args, call.result) for call in self._expected)
+
     def _steps(self) -> tuple[Step, ...]:
         tools = [call.tool for call in self._expected]
         return tuple(Step(call.tool, call.args if tools.count(call.tool) > 1 else UNSET) for call in self._expected)
 
+    def _exact_checks(self) -> list[Operator]:
+        """Return what `exactly` says: the calls one by one, and a score that only a perfect match reaches."""
+        in_turn = Sequence(tuple(Step(call.tool, call.args) for call in self._expected), mode="exact")
+        return (
+            [in_turn, Score(self._wanted(), min=1.0, strict=self._strict, name="exactly")]
+            if in_turn.calls
+            else [in_turn]
+        )
+
     def _validate(self) -> None:
         """Refuse what can't work, before the agent is asked."""
-        if not self._expected and not self._operators:
-            raise UsageError("the contract expects nothing; add .calls(…), .does_not_call(…) or .no_calls()")
         if self._subject.is_agent and self._prompt is _NO_PROMPT:
             raise UsageError("an agent needs a prompt; add .on(prompt)")
         if not self._subject.is_agent and self._prompt is not _NO_PROMPT:
             raise UsageError(f"a prompt goes with an agent that can be called, not with {show(self._subject.given)}")
-        for make in self._operators:
-            make()
+        self.evaluate(Trace(()))  # whatever is malformed in the contract shows on a run without calls, too
+        self.operators()
 
 
-def _exact_step(call: ExpectedCall) -> Step:
-    return Step(call.tool, UNSET if call.args is UNSET else Exactly(call.args))
+def _refuse_tuples(operators: list[Operator]) -> None:
+    """Refuse what strict arguments tell apart and a file can't: a tuple is read back as a list."""
+    for operator in operators:
+        if isinstance(operator, Score) and parse_operator(operator.to_mapping()) != operator:
+            raise ExpectationError("a file has lists and no tuples, and strict arguments tell them apart; write lists")

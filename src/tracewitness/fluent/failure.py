@@ -1,152 +1,152 @@
-"""What a person reads when a contract is broken: one line that says it all, and the table below it."""
+"""What a broken contract raises, and the line that says why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from tracewitness.display import plural, printable, show
-from tracewitness.errors import TracewitnessError
-from tracewitness.expectations import ToolNotCalled
-from tracewitness.expectations.wording import near_tool
+from tracewitness.display import printable
+from tracewitness.errors import TracewitnessError, path_text
+from tracewitness.expectations.wording import times
+from tracewitness.fluent.table import nearest_calls, out_of_order, table
+from tracewitness.fluent.verdicts import is_plain_ban
 from tracewitness.matching import Difference
-from tracewitness.scoring import EvaluationResult, ExpectedCall, Pair
-from tracewitness.trace import MalformedArguments, ToolCall
+from tracewitness.scoring import EvaluationResult, Pair, Violation
 from tracewitness.verdict import Verdict
 
 if TYPE_CHECKING:
     from tracewitness.fluent.repeat import RepeatedResult
 
-__all__ = ["ToolScoreAssertionError", "explain", "explain_repeated", "reasons"]
+__all__ = ["Reason", "ToolScoreAssertionError", "explain", "reasons", "unheld", "with_tool"]
 
-_REASONS = 3
-_WIDTH = 44
-_ROWS = 60
+_LISTED = 3
 
 
 class ToolScoreAssertionError(TracewitnessError, AssertionError):
     """A contract that an agent has broken.
 
     Attributes:
-        result: the `EvaluationResult`.
+        result: the `EvaluationResult`; of several runs, that of the worst.
+        repeated: what came of all runs, where there were several; else None.
     """
 
-    def __init__(self, message: str, result: EvaluationResult) -> None:
+    def __init__(self, message: str, result: EvaluationResult, repeated: RepeatedResult | None = None) -> None:
         super().__init__(message)
         self.result = result
+        self.repeated = repeated
 
-    def __reduce__(self) -> tuple[type[ToolScoreAssertionError], tuple[str, EvaluationResult]]:
-        return type(self), (str(self), self.result)
-
-
-def reasons(result: EvaluationResult) -> list[str]:
-    """Return why a contract is broken, a short line each, the gravest first."""
-    lost = [f"{printable(call.tool, 60)} was never called" for call in result.missing_calls]
-    differing = [
-        _with_tool(pair, difference) for pair in result.pairs if not pair.is_exact for difference in pair.differences
-    ]
-    violated = [str(violation) for violation in result.violations]
-    return [*violated, *lost, *differing, *(verdict.explain() for verdict in _broken(result))]
+    def __reduce__(self) -> tuple[type[ToolScoreAssertionError], tuple[str, EvaluationResult, RepeatedResult | None]]:
+        return type(self), (str(self), self.result, self.repeated)
 
 
-def _broken(result: EvaluationResult) -> list[Verdict]:
-    """Return the verdicts that are not held, but for bans, whose violations are shown by themselves."""
-    banned = {violation.rule.tool for violation in result.violations}
-    return [
-        verdict
-        for verdict in result.verdicts
-        if not verdict.held
-        and not (isinstance(verdict.check, ToolNotCalled) and not verdict.check.before and verdict.check.tool in banned)
-    ]
+class Reason(NamedTuple):
+    """Why a contract is broken.
 
+    Attributes:
+        trait: what stays the same where another run has the same reason at other positions.
+        text: the reason, in a short line.
+    """
 
-def _with_tool(pair: Pair, difference: Difference) -> str:
-    """Write a difference with its tool in place of ``args``: ``search_flights.destination: expected …``."""
-    tool, text = printable(pair.expected.tool, 60), str(difference)
-    for root in ("args.", "args"):
-        if text.startswith(root):
-            joint = "." if root == "args." else ""
-            return f"{tool}{joint}{text.removeprefix(root)}"
-    return f"{tool} {text}"
+    trait: str
+    text: str
 
 
 def explain(result: EvaluationResult) -> str:
     """Return the whole message: the summary, the table by pairing, and the metrics."""
-    return "\n".join([summary(result), "", *_table(result), *_hints(result), "", _metrics(result)])
+    return "\n".join([_summary(result), "", *table(result, unheld(result)), "", _metrics(result)])
 
 
-def summary(result: EvaluationResult) -> str:
+def _summary(result: EvaluationResult) -> str:
     """Return the line that a test runner shows."""
-    why = reasons(result)
-    listed = "; ".join(why[:_REASONS])
-    more = f"; and {len(why) - _REASONS} more" if len(why) > _REASONS else ""
-    sign = "<" if not result.reaches_min_score else ">="
-    unexpected = result.unexpected_calls
-    if not why and unexpected:
-        listed = f"{plural(len(unexpected), 'unexpected call')}, first {printable(unexpected[0].name, 60)}"
-    return f"{listed}{more} (score {result.score:.2f} {sign} {result.bar:.2f})"
+    why = [reason.text for reason in reasons(result)]
+    more = f"; and {len(why) - _LISTED} more" if len(why) > _LISTED else ""
+    sign = ">=" if result.reaches_min_score else "<"
+    return f"{'; '.join(why[:_LISTED])}{more} (score {result.score:.2f} {sign} {result.bar:.2f})"
 
 
-def _table(result: EvaluationResult) -> list[str]:
-    """Lay out expected and actual calls side by side, by pairing."""
-    rows = [_row("", "expected", "actual")]
-    late = _out_of_order(result)
+def reasons(result: EvaluationResult) -> list[Reason]:
+    """Return why a contract is broken, the gravest first. Of one that holds, what it tolerates."""
+    if result.trace.no_evidence is not None:
+        text = f"no evidence: {printable(result.trace.no_evidence)}"
+        return [Reason(text, text)]
+    broken = [Reason(verdict.label, _explained(verdict)) for verdict in unheld(result)]
+    scored = [*_missing(result), *_differing(result)]
+    if not result.reaches_min_score:
+        scored += [*_disorder(result), *_unexpected(result), *_failed(result)]
+    elif result.min_score is not None or not result.missing_calls:  # the score is not what breaks it
+        broken, scored = [], [*broken, *scored]
+    return list(dict.fromkeys([*map(_violated, result.violations), *scored, *broken]))
+
+
+def unheld(result: EvaluationResult) -> list[Verdict]:
+    """Return the verdicts that are not held, but for the bans that violations show."""
+    shown = bool(result.violations)
+    return [verdict for verdict in result.verdicts if not verdict.held and not (shown and is_plain_ban(verdict.check))]
+
+
+def with_tool(pair: Pair, difference: Difference) -> str:
+    """Write a difference with its tool in place of ``args``: ``search_flights.destination: expected …``."""
+    tool, text = printable(pair.expected.tool, 60), str(difference)
+    if difference.path[:1] != ("args",):
+        return f"{tool} {text}"
+    return tool + text.removeprefix(path_text(("args",), root=""))
+
+
+def _explained(verdict: Verdict) -> str:
+    own_name = getattr(verdict.check, "name", None)
+    named = f"{verdict.label}: " if isinstance(own_name, str) and own_name else ""
+    return named + verdict.explain()
+
+
+def _violated(violation: Violation) -> Reason:
+    text = str(violation)
+    return Reason(f"{violation.rule} {violation.reason and 'not ruled out'}", text)
+
+
+def _missing(result: EvaluationResult) -> Iterator[Reason]:
+    near_names = nearest_calls(result)
+    made = Counter(pair.expected.tool for pair in result.pairs)
+    for tool, count in Counter(call.tool for call in result.missing_calls).items():
+        near, name = near_names[tool], printable(tool, 60)
+        if made[tool]:
+            text = f"{name} was called {times(made[tool])}, expected {times(made[tool] + count)}"
+        else:
+            text = f"{name} was never called"
+        yield Reason(text, f"{text}, but {printable(near, 60)} was" if near else text)
+
+
+def _differing(result: EvaluationResult) -> Iterator[Reason]:
     for pair in result.pairs:
-        rows.append(_row(_mark(pair, late), _expected(pair.expected), f"{_actual(pair.actual)}"))
-        rows += [f"{'':13}{difference}" for difference in pair.differences]
-    rows += [_row("MISSING", _expected(call), "-") for call in result.missing_calls]
-    forbidden = {violation.position for violation in result.violations if violation.call is not None}
-    for violation in result.violations:
-        rows.append(_row("FORBIDDEN", "-", _actual(violation.call) if violation.call else str(violation)))
-    rows += [_row("EXTRA", "-", _actual(call)) for call in result.unexpected_calls if call.position not in forbidden]
-    rows += [f"{'BROKEN':13}{verdict.label}: {verdict.explain()}" for verdict in _broken(result)]
-    return rows if len(rows) <= _ROWS else [*rows[:_ROWS], f"… and {len(rows) - _ROWS} more lines"]
+        for difference in pair.differences:
+            text = with_tool(pair, difference)
+            yield Reason(text, text)
 
 
-def _out_of_order(result: EvaluationResult) -> set[int]:
-    """Return the positions of calls that come before one that was expected earlier."""
-    late: set[int] = set()
-    furthest = -1
+def _disorder(result: EvaluationResult) -> Iterator[Reason]:
+    early = out_of_order(result)
     for pair in result.pairs:
-        if pair.actual.position < furthest:
-            late.add(pair.actual.position)
-        furthest = max(furthest, pair.actual.position)
-    return late
+        if pair.actual.position in early:
+            text = f"{printable(pair.expected.tool, 60)} was called out of order"
+            yield Reason(text, f"{text} (event {pair.actual.position})")
 
 
-def _mark(pair: Pair, late: set[int]) -> str:
-    if pair.actual.position in late:
-        return "WRONG ORDER"
-    return "ok" if pair.is_exact else "DIFFERENT"
+def _unexpected(result: EvaluationResult) -> Iterator[Reason]:
+    forbidden = {violation.position for violation in result.violations}
+    for call in result.unexpected_calls:
+        if call.position not in forbidden:
+            text = f"{printable(call.name, 60)} was called, and not expected"
+            yield Reason(text, f"{text} (event {call.position})")
 
 
-def _row(mark: str, expected: str, actual: str) -> str:
-    return f"{mark:13}{expected:{_WIDTH}} {actual}".rstrip()
-
-
-def _expected(call: ExpectedCall) -> str:
-    args = call.args
-    if not isinstance(args, dict):
-        shown = "…" if not args else show(args, 30)
-        return printable(f"{call.tool}({shown})", _WIDTH)
-    return printable(f"{call.tool}({_keywords(args.items())})", _WIDTH)
-
-
-def _actual(call: ToolCall) -> str:
-    args = "<malformed>" if isinstance(call.args, MalformedArguments) else _keywords(call.args.items())
-    failed = ", failed" if call.is_error else ""
-    return f"{printable(f'{call.name}({args})', _WIDTH)}  event {call.position}{failed}"
-
-
-def _keywords(items: Iterable[tuple[object, object]]) -> str:
-    return ", ".join(f"{key}={show(value, 24)}" for key, value in items)
-
-
-def _hints(result: EvaluationResult) -> list[str]:
-    """Name the called tool that was probably meant by one that is missing."""
-    called = [call.name for call in result.unexpected_calls]
-    found = [(call.tool, near_tool(call.tool, called)) for call in result.missing_calls]
-    return [f"{'':13}{printable(near)} was called: is it {printable(tool)}?" for tool, near in found if near]
+def _failed(result: EvaluationResult) -> Iterator[Reason]:
+    """Name the calls that failed, where that counts."""
+    if not result.weights["required_call_recall"]:
+        return
+    for pair in result.pairs:
+        if pair.actual.is_error:
+            text = f"{printable(pair.expected.tool, 60)} failed"
+            yield Reason(text, f"{text} (event {pair.actual.position})")
 
 
 def _metrics(result: EvaluationResult) -> str:
@@ -154,13 +154,3 @@ def _metrics(result: EvaluationResult) -> str:
         f"{name} {getattr(result, name):.2f} (weight {weight:.2f})" for name, weight in result.weights.items()
     )
     return f"score {result.score:.2f}, grade {result.grade}: {metrics}"
-
-
-def explain_repeated(result: RepeatedResult) -> str:
-    """Return the message of a contract of several runs."""
-    low, high = result.interval
-    head = (
-        f"{result.held} of {result.runs} runs held, {result.at_least} had to "
-        f"(rate {result.rate:.2f}, 95 % interval {low:.2f} to {high:.2f})"
-    )
-    return "\n".join([head, "", *result.differences()])

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tracewitness.display import plural, show
 from tracewitness.errors import UsageError
-from tracewitness.fluent.failure import ToolScoreAssertionError, explain_repeated, reasons
-from tracewitness.scoring import EvaluationResult
+from tracewitness.fluent.failure import ToolScoreAssertionError, reasons
+from tracewitness.scoring import EvaluationResult, warn_of_missing_calls
 
 if TYPE_CHECKING:
     from tracewitness.fluent.expectation import Expectation
 
 __all__ = ["Repeated", "RepeatedResult", "wilson_interval"]
+
+#: The version of `RepeatedResult.to_dict`.
+REPEATED_VERSION = 1
 
 #: The 97.5 % quantile of the normal distribution: a 95 % interval leaves 2.5 % on each side.
 _Z = 1.959963984540054
@@ -29,7 +34,7 @@ def wilson_interval(held: int, runs: int) -> tuple[float, float]:
         runs: how many there were, at least 1.
 
     Source of the formula: E. B. Wilson, Probable Inference, the Law of Succession, and Statistical Inference, JASA 22
-    (1927), 209–212.
+    (1927), 209 to 212.
 
     >>> [round(bound, 3) for bound in wilson_interval(9, 10)]
     [0.596, 0.982]
@@ -95,11 +100,49 @@ class RepeatedResult(Struct, frozen=True):
         return math.comb(self.held, k) / math.comb(self.runs, k)
 
     def differences(self) -> list[str]:
-        """Say what the runs that did not hold have that those that held have not, a line each, most frequent first."""
-        broken = [set(reasons(result)) for result in self.results if not result.passed]
-        counts = {reason: sum(reason in each for each in broken) for each in broken for reason in each}
-        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        return [f"{count} of {len(broken)} broken runs: {reason}" for reason, count in ordered]
+        """Say what the runs that did not hold have and no run that held has, a line each, most frequent first."""
+        texts: dict[str, str] = {}
+        counts: Counter[str] = Counter()
+        for result in self.results:
+            if not result.passed:
+                found = {reason.trait: reason.text for reason in reasons(result)}
+                texts = {**found, **texts}  # the first run's words stand for all
+                counts.update(found)
+        tolerated = {reason.trait for result in self.results if result.passed for reason in reasons(result)}
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], texts[item[0]]))
+        broken = self.runs - self.held
+        return [
+            f"{count} of {plural(broken, 'broken run')}: {texts[trait]}"
+            for trait, count in ordered
+            if trait not in tolerated
+        ]
+
+    def report(self) -> str:
+        """Return what came of the runs, as a text: the rate, pass@k and pass^k, and what differed."""
+        low, high = self.interval
+        rate = f"rate {self.rate:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+        chances = [f"pass@{k} {self.pass_at(k):.2f}, pass^{k} {self.pass_hat(k):.2f}" for k in self._ks()]
+        return "\n".join([f"{self.held} of {plural(self.runs, 'run')} held ({rate})", *chances, *self.differences()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, what differed, and each run's result as data that strict JSON can hold."""
+        return {
+            "version": REPEATED_VERSION,
+            "passed": self.passed,
+            "runs": self.runs,
+            "held": self.held,
+            "at_least": self.at_least,
+            "rate": self.rate,
+            "interval": list(self.interval),
+            "pass_at": {str(k): self.pass_at(k) for k in self._ks()},
+            "pass_hat": {str(k): self.pass_hat(k) for k in self._ks()},
+            "differences": self.differences(),
+            "results": [result.to_dict() for result in self.results],
+        }
+
+    def _ks(self) -> list[int]:
+        """Return the numbers of runs that are worth a line: 1, 2, 5 and so on, and all."""
+        return sorted({k for k in (1, 2, 5, 10, 20, 50, 100) if k < self.runs} | {self.runs})
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -108,8 +151,13 @@ class RepeatedResult(Struct, frozen=True):
 
 
 def _check_k(k: int, runs: int) -> None:
-    if not 1 <= k <= runs:
-        raise UsageError(f"k is a number from 1 to {runs}, the number of runs, not {k}")
+    _check_number("k", k, 1, runs)
+
+
+def _check_number(name: str, value: object, low: int, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        range_ = f"from {low} to {high}" if high < math.inf else f"of {low} or more"
+        raise UsageError(f"{name} is a whole number {range_}, not {show(value)}")
 
 
 class Repeated:
@@ -126,13 +174,9 @@ class Repeated:
     """
 
     def __init__(self, contract: Expectation, runs: int, at_least: int, concurrency: int) -> None:
-        for name, value, low, high in (
-            ("runs", runs, 1, math.inf),
-            ("at_least", at_least, 1, runs),
-            ("concurrency", concurrency, 1, math.inf),
-        ):
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise UsageError(f"{name} is a whole number from {low} to {high}, not {value!r}")
+        _check_number("runs", runs, 1, math.inf)
+        _check_number("at_least", at_least, 1, runs)
+        _check_number("concurrency", concurrency, 1, math.inf)
         self._contract = contract
         self._runs = runs
         self._at_least = at_least
@@ -156,20 +200,32 @@ class Repeated:
             async with room:
                 return await self._contract.attempt_async()
 
-        tasks = [asyncio.ensure_future(attempt()) for _ in range(self._runs)]
+        tasks = [asyncio.create_task(attempt()) for _ in range(self._runs)]
         try:
-            return self._judge(await asyncio.gather(*tasks))
+            results = await asyncio.gather(*tasks)
         finally:  # what one agent raised passes through; the others are not left running behind it
             for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return self._judge(results)
 
     def _judge(self, results: list[EvaluationResult]) -> RepeatedResult:
         __tracebackhide__ = True
         result = RepeatedResult(tuple(results), self._at_least)
         if not result.passed:
-            raise ToolScoreAssertionError(explain_repeated(result), _worst(results))
+            raise ToolScoreAssertionError(_explain(result), _worst(results), result)
+        for each in results:
+            warn_of_missing_calls(each, stacklevel=3)
         return result
 
 
 def _worst(results: list[EvaluationResult]) -> EvaluationResult:
     return min(results, key=lambda result: (result.passed, result.score))
+
+
+def _explain(result: RepeatedResult) -> str:
+    """Return the message of a contract of several runs; its first line says it all."""
+    differences = result.differences()
+    most = f"; {differences[0]}" if differences else ""
+    head = f"{result.held} of {plural(result.runs, 'run')} held, at least {result.at_least} had to{most}"
+    return f"{head}\n\n{result.report()}"

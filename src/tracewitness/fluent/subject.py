@@ -4,40 +4,36 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from tracewitness.display import show
-from tracewitness.errors import ReadError
+from tracewitness.errors import ReadError, UsageError
 from tracewitness.readers import trace_of
 from tracewitness.scoring import as_trace
-from tracewitness.trace import Trace
+from tracewitness.trace import ToolCall, Trace
 
-__all__ = ["Subject"]
+__all__ = ["Subject", "needs_run_async", "read_produced"]
 
 _CALL_KEYS = frozenset({"tool", "name"})
 
 
-class Subject(Struct, frozen=True):
+class Subject:
     """A subject of ``expect``, and how it is asked.
 
     Attributes:
         given: what was given to ``expect``.
         is_agent: whether it is called with a prompt; else it is what an agent has produced.
-        is_async: whether calling it gives something to be awaited.
+        is_async: whether it gives something to be awaited, as far as that shows without calling it.
     """
 
-    given: Any
-    is_agent: bool
-    is_async: bool
-
-    @classmethod
-    def of(cls, given: Any) -> Subject:
-        """Find out what a subject is. A recording that happens to be callable is a recording."""
-        is_agent = callable(given) and not isinstance(given, (Trace, Mapping)) and not _is_recording(given)
-        return cls(given, is_agent, is_agent and _is_async(given))
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.is_agent = _is_agent(given)
+        self.is_async = _is_async(given) if self.is_agent else _comes_later(given)
+        self._gives_once = not self.is_agent and (self.is_async or isinstance(given, Iterator))
+        self._begun = False
+        self._trace: Trace | None = None
 
     def witness(self, prompt: Any) -> Trace:
         """Return what the agent did, asking it where it is one. What it raises passes through untouched.
@@ -45,24 +41,44 @@ class Subject(Struct, frozen=True):
         Raises:
             TypeError: it is async, though nothing showed it before it was called.
         """
-        if not self.is_agent:
-            return read_produced(self.given)
-        produced = self.given(prompt)
-        if inspect.isawaitable(produced) or isinstance(produced, AsyncIterator):
+        if self._trace is not None:
+            return self._trace
+        produced = self._produce(prompt)
+        if _comes_later(produced):
             _close(produced)
             raise TypeError(needs_run_async(self.given))
-        return read_produced(produced)
+        return self._keep(read_produced(produced))
 
     async def witness_async(self, prompt: Any) -> Trace:
         """Return what the agent did; it may be sync or async."""
-        if not self.is_agent:
-            return read_produced(self.given)
-        produced = self.given(prompt)
+        if self._trace is not None:
+            return self._trace
+        produced = self._produce(prompt)
+        if inspect.isawaitable(produced):
+            produced = await produced
         if isinstance(produced, AsyncIterator):
             produced = [item async for item in produced]
-        elif inspect.isawaitable(produced):
-            produced = await produced
-        return read_produced(produced)
+        return self._keep(read_produced(produced))
+
+    def discard(self) -> None:
+        """Close a coroutine that will not be awaited, so that nobody is warned of it."""
+        if inspect.iscoroutine(self.given):
+            self.given.close()
+
+    def _produce(self, prompt: Any) -> Any:
+        if self.is_agent:
+            return self.given(prompt)
+        if self._gives_once:
+            if self._begun:  # what is left of it would look like a run without calls
+                raise UsageError(f"{_name(self.given)} gives its calls once, and an earlier run has used it up")
+            self._begun = True
+        return self.given
+
+    def _keep(self, trace: Trace) -> Trace:
+        """Keep the trace of what gives its calls only once."""
+        if self._gives_once:
+            self._trace = trace
+        return trace
 
 
 def needs_run_async(given: Any) -> str:
@@ -75,23 +91,31 @@ def read_produced(produced: Any) -> Trace:
 
     Raises:
         ReadError: it is nothing of the kind.
+        UsageError: it is a list of calls, one of which is malformed.
     """
     if isinstance(produced, Trace):
         return produced
     if isinstance(produced, Iterator):
         produced = list(produced)
-    if isinstance(produced, (list, tuple)) and all(_is_call(item) for item in produced):
+    if isinstance(produced, (list, tuple)) and all(map(_is_call, produced)):
         return as_trace(produced)
-    if produced is None or isinstance(produced, (str, bytes, int, float)):
+    if _is_call(produced) or produced is None or isinstance(produced, (str, bytes, int, float)):
         raise ReadError(
             f"the agent produced {show(produced)}; expected a Trace, a list of calls such as {{'tool': 'search', "
             "'args': {…}}, or a recording in a form that a reader knows"
         )
-    return trace_of(produced)
+    return trace_of(list(produced) if isinstance(produced, tuple) else produced)
 
 
 def _is_call(item: Any) -> bool:
-    return isinstance(item, Mapping) and not _CALL_KEYS.isdisjoint(item) and "role" not in item
+    if isinstance(item, ToolCall):
+        return True
+    return isinstance(item, Mapping) and not _CALL_KEYS.isdisjoint(item) and item.keys().isdisjoint({"role", "events"})
+
+
+def _is_agent(given: Any) -> bool:
+    """Whether it can be called with a prompt. A recording that happens to be callable is a recording."""
+    return callable(given) and not isinstance(given, (Trace, Mapping)) and not _is_recording(given)
 
 
 def _is_recording(given: Any) -> bool:
@@ -105,18 +129,23 @@ def _is_recording(given: Any) -> bool:
     return True
 
 
-def _is_async(given: Callable[..., Any]) -> bool:
+def _is_async(agent: Any) -> bool:
     """Whether calling it gives something to be awaited, as far as that shows without calling it."""
-    while isinstance(given, functools.partial):
-        given = given.func
-    for function in (given, getattr(type(given), "__call__", None)):  # noqa: B004 - the method itself is looked at
+    while isinstance(agent, functools.partial):
+        agent = agent.func
+    for function in (agent, getattr(type(agent), "__call__", None)):  # noqa: B004 - the method itself is looked at
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             return True
     return False
 
 
+def _comes_later(produced: Any) -> bool:
+    """Whether something has to be awaited."""
+    return inspect.isawaitable(produced) or isinstance(produced, AsyncIterator)
+
+
 def _close(produced: Awaitable[Any] | AsyncIterator[Any]) -> None:
-    """Close what will not be awaited, so that nobody is warned of it."""
+    """Close what an agent made and nobody will await: a coroutine is closed, a task cancelled."""
     close = getattr(produced, "close", None) or getattr(produced, "cancel", None)
     if close is not None:
         close()
@@ -126,5 +155,3 @@ def _name(given: Any) -> str:
     while isinstance(given, functools.partial):
         given = given.func
     return show(getattr(given, "__qualname__", None) or type(given).__qualname__, 60).strip("'\"")
-
-

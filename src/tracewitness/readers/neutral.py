@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import re
+import sys
+from collections.abc import Container, Mapping
+from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
+from tracewitness.readers.json_text import Decoded, decode_text, holds_raw, keys_are_unique, raw_text
 from tracewitness.trace import Record, Trace
 
-__all__ = ["decode_plainly", "decode_quickly", "decode_trace", "is_neutral", "read_neutral"]
+__all__ = ["decode_plainly", "decode_trace", "is_neutral", "read_neutral", "refuse_two_accounts", "usable"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_ACCOUNTS = ("events", "results", "detailed_trace")
+_EVENT_FIELDS = frozenset(Record.__struct_fields__)
+# A run of so many digits as Python does not convert covers at least ten of the bytes that stand so far apart.
+_MOST_DIGITS: Final = sys.int_info.default_max_str_digits
+_STRIDE: Final = _MOST_DIGITS // 10
+_ten_digits = re.compile(rb"[0-9]{10}").search
 
 
 class _UndecodedRecord(Record, frozen=True, gc=False, forbid_unknown_fields=True):
     """A record whose result stays JSON until somebody looks at it: most results are never looked at."""
 
-    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    result: Raw | UnsetType = UNSET
 
 
 class _Document(Struct, gc=False):
-    """A trace as most of them are written: every event as it should be. Other keys are skipped."""
+    """A trace as most of them are written: every event as it should be. Other keys are skipped.
+
+    The last two are not read: they are here to be refused.
+    """
 
     events: list[_UndecodedRecord]
     name: str = ""
     error: Any = None
+    results: Raw | UnsetType = UNSET
+    detailed_trace: Raw | UnsetType = UNSET
 
 
 _decode_document = msgspec.json.Decoder(_Document).decode
@@ -41,6 +55,17 @@ def is_neutral(document: Any) -> bool:
     return isinstance(document, list) or (isinstance(document, Mapping) and "events" in document)
 
 
+def refuse_two_accounts(keys: Container[Any]) -> None:
+    """Refuse a document that tells twice what was done: one of the two would be left aside in silence.
+
+    Raises:
+        ReadError: two of ``events``, ``results`` and ``detailed_trace`` are among the keys.
+    """
+    found = [key for key in _ACCOUNTS if key in keys]
+    if len(found) > 1:
+        raise ReadError(f"both {found[0]} and {found[1]}, which is ambiguous; write them as rows of their own")
+
+
 def read_neutral(document: Any, *, name: str = "") -> Trace:
     """Read a decoded document.
 
@@ -49,7 +74,7 @@ def read_neutral(document: Any, *, name: str = "") -> Trace:
         name: the run's name where the document has none.
 
     Raises:
-        ReadError: it has no events.
+        ReadError: it has no events, or another account of the run beside them.
 
     >>> read_neutral({"name": "order-1", "events": [{"call": "create_order"}]})
     <Trace order-1: 1 events>
@@ -60,6 +85,7 @@ def read_neutral(document: Any, *, name: str = "") -> Trace:
         raise ReadError(f"a trace is a mapping with events, not {show(document)}")
     if "events" not in document:
         raise ReadError(f"a trace has the key events; this has {show(list(document))}")
+    refuse_two_accounts(document)
     own_name = document.get("name")
     return Trace.from_events(
         document["events"],
@@ -68,58 +94,70 @@ def read_neutral(document: Any, *, name: str = "") -> Trace:
     )
 
 
-def decode_trace(data: bytes) -> Trace:
+def decode_trace(data: bytes, *, test_keys: bool = False) -> Trace:
     """Decode one JSON document that is a trace in neutral form.
 
     An event that can't be understood is a problem of the trace.
 
+    A key that stands twice in one object is ambiguous. Quick decoders keep the last one and say nothing, and
+    no test for that is quick beside them, so here it is made on request only: without it *no* such key is
+    found in a document whose events are all well formed, at whatever depth. Runs from files are always tested.
+
     Arguments:
         data: UTF-8, with or without a byte order mark.
+        test_keys: whether to make sure that no key stands twice, at any depth. It costs several times as
+            much; leave it out only for data whose writer can't write such keys.
 
     Raises:
-        ReadError: it is no JSON, or no trace.
+        ReadError: it is no JSON, or no trace, or ambiguous.
 
     >>> decode_trace(b'{"events": [{"call": "search", "args": {"q": "lamp"}}]}').calls
     (<ToolCall 0: search({'q': 'lamp'})>,)
     """
-    trace = decode_quickly(data)
+    trace = None if test_keys else _decode_quickly(data)
     return read_neutral(decode_plainly(data)) if trace is None else trace
 
 
-def decode_quickly(data: bytes, name: str = "") -> Trace | None:
-    """Decode one JSON document to a trace at once, or return None where it is not one without any oddity.
-
-    Arguments:
-        name: the run's name where the document has none.
-    """
+def _decode_quickly(data: bytes) -> Trace | None:
+    """Decode one JSON document to a trace at once, or return None where it is not one without any oddity."""
+    if _may_hold_long_number(data):
+        return None
     try:
         if not data.isascii():
             data.decode("utf-8")  # what stays JSON is not tested for it by the decoder
         document = _decode_document(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+    if not (document.results is document.detailed_trace is UNSET):
+        return None
     if document.events and not document.error:
-        return Trace(document.events, name=document.name or name)
-    return Trace.from_events(document.events, name=document.name or name, error=document.error)
+        return Trace(document.events, name=document.name)
+    return Trace.from_events(document.events, name=document.name, error=document.error)
+
+
+def _may_hold_long_number(data: bytes) -> bool:
+    """Whether a whole number may be too long to be converted: a result that stays JSON would hide that."""
+    return len(data) > _MOST_DIGITS and _ten_digits(data[::_STRIDE]) is not None
 
 
 def decode_plainly(data: bytes) -> Any:
-    """Decode one JSON document to plain data.
+    """Decode one JSON document to plain data; no key in it stands twice.
 
     JSON is read as widely as it is written: also ``NaN``, ``1e400`` and halves of surrogate pairs.
 
     Raises:
-        ReadError: it is no JSON in UTF-8, or nested too deeply.
+        ReadError: it is no JSON in UTF-8, or nested too deeply, or ambiguous.
     """
     try:
-        return _decode_plain(data)
+        value = _decode_plain(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _decode_leniently(data)
+    return value if keys_are_unique(data, value) else _decode_leniently(data)
 
 
 def _decode_leniently(data: bytes) -> Any:
     try:
-        return json.loads(data.removeprefix(_BYTE_ORDER_MARK).decode("utf-8"))
+        return usable(decode_text(data.removeprefix(_BYTE_ORDER_MARK).decode("utf-8")))
     except UnicodeDecodeError as error:
         raise ReadError(f"not UTF-8: {error.reason} at byte {error.start}") from error
     except RecursionError as error:
@@ -127,5 +165,44 @@ def _decode_leniently(data: bytes) -> Any:
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ReadError(f"not JSON: {printable(error.msg)} at {place}") from error
-    except ValueError as error:  # a whole number with more digits than Python converts
-        raise ReadError(f"a number that can't be read: {printable(str(error))}") from error
+
+
+def usable(decoded: Decoded) -> Any:
+    """Return the value that was decoded, made so that it can be used.
+
+    An event whose result or arguments hold a number that is too long keeps them as text: they are there, and
+    can't be read, which is a problem of the trace and not of the whole file.
+
+    Raises:
+        ReadError: a key stands twice, or such a number stands elsewhere.
+    """
+    if decoded.repeated_key is not None:
+        raise ReadError(f"the key {show(decoded.repeated_key)} stands twice in one object, which is ambiguous")
+    if not decoded.has_raw:
+        return decoded.value
+    value = _with_raw_texts(decoded.value)
+    if holds_raw(value):
+        raise ReadError(f"a number that can't be read: it has more than {_MOST_DIGITS} digits")
+    return value
+
+
+def _with_raw_texts(value: Any) -> Any:
+    """Keep what can't be read in events as text, wherever events stand: in a list, in a trace, in rows."""
+    if isinstance(value, list):
+        return [_with_raw_texts(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    if "events" in value:
+        return {**value, "events": _with_raw_texts(value["events"])}
+    return _event_with_raw_texts(value) if _EVENT_FIELDS.issuperset(value) else value
+
+
+def _event_with_raw_texts(event: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in event.items():
+        raw_key = f"raw_{key}"
+        if key in ("args", "result") and raw_key not in event and holds_raw(value):
+            kept[raw_key] = raw_text(value)
+        else:
+            kept[key] = value
+    return kept

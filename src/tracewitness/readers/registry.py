@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tracewitness.display import show
 from tracewitness.errors import ReadError
-from tracewitness.readers.neutral import is_neutral, read_neutral
+from tracewitness.readers.neutral import is_neutral, read_neutral, refuse_two_accounts
 from tracewitness.readers.text_trace import is_simulation_result, read_text_trace
 from tracewitness.trace import Trace
 
@@ -42,11 +42,13 @@ def trace_of(data: Any, name: str = "") -> Trace:
         name: the run's name where the data has none.
 
     Raises:
-        ReadError: it is in none of the formats.
+        ReadError: it is in none of the formats, or in two of them at once.
 
     >>> trace_of({"events": [{"call": "search"}]}, "order-1")
     <Trace order-1: 1 events>
     """
+    if isinstance(data, Mapping):
+        refuse_two_accounts(data)
     for reader in READERS:
         if reader.detects(data):
             return reader.read(data, name=name)

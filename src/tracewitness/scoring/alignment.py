@@ -71,8 +71,6 @@ def _perfect_in_order(demands: list[Demand], offers: list[Offer], policy: Policy
 
     There is no better pairing, since nobody can have a better partner.
     """
-    if len(demands) > len(offers):
-        return None
     pairs: Pairs = []
     ahead = iter(enumerate(offers))
     for one, demand in enumerate(demands):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Final
@@ -72,14 +73,14 @@ def measure(expected: Lineup, made: Lineup, failed: Sequence[str], arguments: Ar
         return _measure_nothing(any_expected=bool(expected.tools), any_made=bool(made.tools))
     if expected.tools == made.tools and not failed:
         return Metrics(argument_f1=_argument_f1(arguments))
-    known = 0
+    failures = Counter(failed) if failed else {}
+    known = recalled = 0
     beyond = len(made.tools)
-    recalled = 0
     for tool, places in expected.places.items():
         count = len(made.places.get(tool, ()))
         known += count
         beyond -= min(len(places), count)
-        recalled += min(len(places), count - failed.count(tool) if failed else count)
+        recalled += min(len(places), count - failures.get(tool, 0))
     return Metrics(
         selection_accuracy=known / len(made.tools),
         argument_f1=_argument_f1(arguments),

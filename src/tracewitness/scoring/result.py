@@ -9,8 +9,8 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from tracewitness.display import plural, printable
-from tracewitness.verdict import Verdict
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall, Trace
+from tracewitness.verdict import Verdict
 
 from .expected import ExpectedCall
 from .forbidden import Violation

@@ -9,13 +9,16 @@ from typing import Any
 import yaml
 
 from tracewitness.display import show
-from tracewitness.errors import ExpectationError
+from tracewitness.errors import ExpectationError, SuiteError
 from tracewitness.expectations import Operator
+from tracewitness.matching import strict_key
+from tracewitness.suites.loading import parse_suite
 
 __all__ = ["write_case"]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NO_TEXT = frozenset({"null", "true", "false"})
+#: Words that some version of YAML takes for something else than a text.
+_NO_TEXT = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 
 
 class _Dumper(yaml.SafeDumper):
@@ -68,9 +71,25 @@ def write_case(name: str, operators: Iterable[Operator]) -> str:
           name: "Ada"
     """
     checks = [operator.to_mapping() for operator in operators]
-    document = {"evals": [{"name": name, "tool_expectations": checks}]}
-    try:
-        written: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ExpectationError(f"a file can't hold a value of the contract: {show(str(error), 120)}") from error
+    written = _dump({"evals": [{"name": name, "tool_expectations": checks}]})
+    _check_readable(written, checks)
     return written
+
+
+def _dump(document: dict[str, Any]) -> str:
+    try:
+        text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a number of too many digits
+        raise ExpectationError(f"a file can't hold a value of the contract: {show(str(error), 120)}") from error
+    return text
+
+
+def _check_readable(written: str, checks: list[dict[str, Any]]) -> None:
+    """Refuse to hand out a file that reads back as something else, or not at all."""
+    try:
+        (case,) = parse_suite(written).cases
+    except SuiteError as error:
+        raise ExpectationError(f"a file can't hold the contract: {error.problem}", error.path) from error
+    read = [operator.to_mapping() for operator in case.tool_expectations]
+    if strict_key(read) != strict_key(checks):
+        raise ExpectationError("a file can't hold a value of the contract: it would be read as another one")

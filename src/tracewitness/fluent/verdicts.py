@@ -1,0 +1,72 @@
+"""What the checks of a contract come to: their verdicts, and the forbidden calls that were made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from tracewitness.expectations import MaxCalls, Operator, Score, ToolNotCalled, compile_checks, wording
+from tracewitness.scoring import ExpectedCall, Violation
+from tracewitness.trace import Trace, short_tool_name
+from tracewitness.verdict import Checked, Verdict
+
+__all__ = ["is_plain_ban", "named_tools", "verdicts_on", "violations_of"]
+
+
+def verdicts_on(trace: Trace, checks: Sequence[Operator], score: Callable[[], Score] | None) -> list[Verdict]:
+    """Return what the checks say of a trace.
+
+    Arguments:
+        score: makes the check of the score; None where nothing is scored. The score itself is not computed twice: the
+            check is asked only where a tool's name may be ambiguous, and has a verdict only where that breaks it.
+    """
+    ambiguous = score is not None and any(short_tool_name(call.name) for call in trace.index.calls)
+    asked = [score(), *checks] if ambiguous and score is not None else checks
+    return [verdict for verdict in compile_checks(asked).check(trace) if not _made_by(verdict, wording.scored)]
+
+
+def violations_of(verdicts: Iterable[Verdict], trace: Trace) -> tuple[Violation, ...]:
+    """Return what breaks the bans: the calls that were made, and those that can't be ruled out."""
+    if trace.no_evidence is not None:
+        return ()
+    return tuple(
+        violation
+        for verdict in verdicts
+        if not verdict.held and is_plain_ban(verdict.check)
+        for violation in _violations(verdict, trace)
+    )
+
+
+def is_plain_ban(check: Checked) -> bool:
+    """Whether a check is a ban that a violation shows completely: one without marker, name and reason."""
+    return isinstance(check, ToolNotCalled) and check.before is UNSET and check.name is UNSET and check.reason is UNSET
+
+
+def named_tools(operators: Iterable[Operator]) -> tuple[str, ...]:
+    """Return the tools that checks name, but for those that they forbid."""
+    return tuple(
+        dict.fromkeys(tool for operator in operators if not _forbids(operator) for tool in operator.named_tools)
+    )
+
+
+def _forbids(operator: Operator) -> bool:
+    if isinstance(operator, ToolNotCalled):
+        return operator.before is UNSET
+    return isinstance(operator, MaxCalls) and operator.max == 0
+
+
+def _violations(verdict: Verdict, trace: Trace) -> Iterator[Violation]:
+    ban: Any = verdict.check
+    rule = ExpectedCall(ban.tool, ban.args)
+    reason = "" if _made_by(verdict, wording.forbidden) else verdict.justification
+    calls = {call.position: call for call in trace.index.calls}
+    for position in verdict.evidence or (None,):
+        yield Violation(rule, position, None if position is None else calls.get(position), reason)
+
+
+def _made_by(verdict: Verdict, words: Callable[..., str]) -> bool:
+    """Whether a function made the words of a verdict."""
+    make, *rest = verdict.words
+    return (rest[0][0] if make is wording.from_text_alone else make) is words

@@ -1,0 +1,80 @@
+"""Find the result files of folders. What can't be looked into is named, never left aside in silence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tracewitness.errors import ReadError
+
+__all__ = ["LINES_SUFFIXES", "Found", "find_files"]
+
+LINES_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
+_SUFFIXES: Final = LINES_SUFFIXES | {".json"}
+
+
+class Found(NamedTuple):
+    """A file to read, or a path of which it can't be known what runs it holds.
+
+    Attributes:
+        problem: why it can't be read, or an empty text.
+    """
+
+    path: Path
+    problem: str = ""
+
+
+def find_files(path: Path) -> list[Found]:
+    """Return the files that a path stands for: itself, or a folder's result files, sorted.
+
+    Links are followed, to files and to folders; a folder is read once, however many ways lead to it. Whatever
+    is given by its own path is read, also a pipe.
+
+    Raises:
+        ReadError: there is nothing of that name, or it is a folder without result files.
+    """
+    if path.is_dir():
+        found = sorted(_in_folder(path))
+        if not found:
+            raise ReadError(f"a folder without any file that ends in {', '.join(sorted(_SUFFIXES))}", str(path))
+        return found
+    if path.exists():
+        return [Found(path)]
+    what = "a link that leads nowhere" if path.is_symlink() else "there is no such file or folder"
+    raise ReadError(what, str(path))
+
+
+def _in_folder(root: Path) -> Iterator[Found]:
+    unreadable: list[OSError] = []
+    seen: set[tuple[int, int]] = set()
+    for folder, subfolders, files in os.walk(root, onerror=unreadable.append, followlinks=True):
+        if not _is_new(folder, seen):
+            subfolders.clear()
+            continue
+        for name in files:
+            yield from _file(Path(folder, name))
+    for error in unreadable:
+        yield Found(Path(error.filename), f"a folder that can't be read: {error.strerror or error}")
+
+
+def _is_new(folder: str, seen: set[tuple[int, int]]) -> bool:
+    """Whether a folder is met for the first time: links may lead back to where they came from."""
+    status = os.stat(folder)
+    identity = (status.st_dev, status.st_ino)
+    if identity in seen:
+        return False
+    seen.add(identity)
+    return True
+
+
+def _file(path: Path) -> Iterator[Found]:
+    """Yield what is not a folder, where it is a result file or may have been meant to lead to some."""
+    suffix = path.suffix.lower()
+    if path.is_symlink() and not path.exists():
+        if suffix in _SUFFIXES or not suffix:
+            yield Found(path, "a link that leads nowhere")
+    elif suffix in _SUFFIXES:
+        # To read a pipe that nobody writes to would wait for ever.
+        yield Found(path, "" if path.is_file() else "no file: to have it read, give its own path")
