@@ -20,12 +20,12 @@ from tracewitness.matching import (
     Satisfies,
     Search,
     compile_expected,
-    demands_key,
     fits_mappings,
     matches,
     parse,
     regexes_that_stop_at_lines,
 )
+from tracewitness.matching.inspection import demands_key, sees_envelope
 
 EVERY: list[Any] = [
     {},
@@ -205,3 +205,12 @@ def test_nothing_else_is_raised_by_constructors() -> None:
         Approx(1, rel=Decimal("sNaN"))
     with pytest.raises(ExpectationError):
         IsDateTime(near="2024-05-01T10:00:00Z", within=Decimal("sNaN"))
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [({}, True), ({"result": 1}, True), ({"status": 1}, False), ("*", False), ({"$not": 5}, False), (None, False)],
+)
+def test_sees_envelope(expected: Any, answer: bool) -> None:
+    """An envelope itself counts for a mapping that demands its key, or nothing; not for what could hold on any wrapping."""
+    assert sees_envelope(parse(expected)) is answer

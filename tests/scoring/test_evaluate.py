@@ -244,6 +244,8 @@ def test_results_of_calls_without_ids_stay_with_them() -> None:
     assert not trace.problems
     again = evaluate([], trace.calls).trace
     assert [call.answer and call.result for call in again.calls] == [None, 2, 3, None]
+    first, second = traced({"call": "a", "args": {"x": 1}}, {"result": 1}, {"call": "a", "args": {"x": 2}}).calls
+    assert [call.answer and call.result for call in evaluate([], [second, first]).trace.calls] == [None, 1]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from tracewitness.errors import path_text
 from tracewitness.expectations.plan import ToolNames
-from tracewitness.matching import Difference, Matcher, compile_expected, demands_key
+from tracewitness.matching import Difference, Matcher, compile_expected, sees_envelope
 from tracewitness.matching.jsontext import LEVELS, unfold
 from tracewitness.matching.values import UndecidedError
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall, ToolResult
@@ -75,8 +75,8 @@ class PayloadTest:
     """Whether a result is as expected, by ``subset``.
 
     Where the payload is an envelope, a mapping with the one key ``result`` (also as JSON text), what is inside counts,
-    once. The envelope itself counts as well only for a plain mapping that demands the key ``result``: everything else
-    could hold on it because something is not there.
+    once. The envelope itself counts as well for a plain mapping that demands the key ``result``, or nothing at all:
+    everything else could hold on it because something is not there.
 
     Arguments:
         expected: what the payload must match.
@@ -89,7 +89,7 @@ class PayloadTest:
     def __init__(self, expected: Any, *, is_error: bool = False, empty_is_any: bool = True) -> None:
         self._compiled = compile_expected(expected, "subset")
         self._matches = self._compiled.matches
-        self._sees_envelope = demands_key(self._compiled.expected, "result")
+        self._sees_envelope = sees_envelope(self._compiled.expected)
         self._any = empty_is_any and isinstance(expected, dict) and not expected
         self.is_error = is_error
 

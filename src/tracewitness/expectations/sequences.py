@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from tracewitness.display import show
+from tracewitness.display import plural, show
 from tracewitness.expectations import wording
 from tracewitness.expectations.evidence import Misses, arguments_test
 from tracewitness.expectations.operators import Sequence, Step, as_group
@@ -154,7 +154,7 @@ class _SequenceWatch(Monitor, gc=False):
         if early:
             return f"; it came too early, at {wording.events(early)}"
         if found:
-            return f"; {wording.plural(len(found), 'such call')} in all"
+            return f"; {plural(len(found), 'such call')} in all"
         return "" if self.misses else wording.meant(entry.tool, [call.name for call in index.calls])
 
     def _all_there(self, evidence: tuple[int, ...]) -> Verdict:

@@ -13,6 +13,7 @@ from tracewitness.fluent.table import nearest_calls, out_of_order, table
 from tracewitness.fluent.verdicts import is_plain_ban
 from tracewitness.matching import Difference
 from tracewitness.scoring import EvaluationResult, Pair, Violation
+from tracewitness.trace import ToolCall
 from tracewitness.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -80,9 +81,10 @@ def reasons(result: EvaluationResult) -> list[Reason]:
 
 
 def unheld(result: EvaluationResult) -> list[Verdict]:
-    """Return the verdicts that are not held, but for the bans that violations show."""
-    shown = bool(result.violations)
-    return [verdict for verdict in result.verdicts if not verdict.held and not (shown and is_plain_ban(verdict.check))]
+    """Return the verdicts that are not held, but for the bans that violations show. Without evidence all say so."""
+    if result.trace.no_evidence is not None:
+        return []
+    return [verdict for verdict in result.verdicts if not verdict.held and not is_plain_ban(verdict.check)]
 
 
 def with_tool(pair: Pair, difference: Difference) -> str:
@@ -100,8 +102,7 @@ def _explained(verdict: Verdict) -> str:
 
 
 def _violated(violation: Violation) -> Reason:
-    text = str(violation)
-    return Reason(f"{violation.rule} {violation.reason and 'not ruled out'}", text)
+    return Reason(f"{violation.rule} is forbidden {violation.reason and 'and not ruled out'}", str(violation))
 
 
 def _missing(result: EvaluationResult) -> Iterator[Reason]:
@@ -127,16 +128,14 @@ def _disorder(result: EvaluationResult) -> Iterator[Reason]:
     early = out_of_order(result)
     for pair in result.pairs:
         if pair.actual.position in early:
-            text = f"{printable(pair.expected.tool, 60)} was called out of order"
-            yield Reason(text, f"{text} (event {pair.actual.position})")
+            yield _at(pair.actual, "is out of order")
 
 
 def _unexpected(result: EvaluationResult) -> Iterator[Reason]:
     forbidden = {violation.position for violation in result.violations}
     for call in result.unexpected_calls:
         if call.position not in forbidden:
-            text = f"{printable(call.name, 60)} was called, and not expected"
-            yield Reason(text, f"{text} (event {call.position})")
+            yield _at(call, "was not expected")
 
 
 def _failed(result: EvaluationResult) -> Iterator[Reason]:
@@ -145,8 +144,12 @@ def _failed(result: EvaluationResult) -> Iterator[Reason]:
         return
     for pair in result.pairs:
         if pair.actual.is_error:
-            text = f"{printable(pair.expected.tool, 60)} failed"
-            yield Reason(text, f"{text} (event {pair.actual.position})")
+            yield _at(pair.actual, "failed")
+
+
+def _at(call: ToolCall, what: str) -> Reason:
+    name = printable(call.name, 60)
+    return Reason(f"{name} {what}", f"{name} at event {call.position} {what}")
 
 
 def _metrics(result: EvaluationResult) -> str:

@@ -107,7 +107,7 @@ class RepeatedResult(Struct, frozen=True):
             if not result.passed:
                 found = {reason.trait: reason.text for reason in reasons(result)}
                 texts = {**found, **texts}  # the first run's words stand for all
-                counts.update(found)
+                counts.update(list(found))
         tolerated = {reason.trait for result in self.results if result.passed for reason in reasons(result)}
         ordered = sorted(counts.items(), key=lambda item: (-item[1], texts[item[0]]))
         broken = self.runs - self.held

@@ -29,12 +29,14 @@ class _Row(NamedTuple):
         mark: what is to be said of it: ``ok``, ``MISSING`` and the like.
         expected: what was expected.
         actual: what came.
+        place: where in the trace, and whether it failed.
         below: lines of detail.
     """
 
     mark: str
     expected: str
     actual: str
+    place: str = ""
     below: tuple[str, ...] = ()
 
 
@@ -84,7 +86,7 @@ def _paired(result: EvaluationResult) -> Iterator[_Row]:
     early = out_of_order(result)
     for pair in result.pairs:
         below = tuple(str(difference) for difference in pair.differences)
-        yield _Row(_mark(pair, early), _expected(pair.expected), _actual(pair.actual), below)
+        yield _Row(_mark(pair, early), _expected(pair.expected), *_actual(pair.actual), below)
 
 
 def _mark(pair: Pair, early: set[int]) -> str:
@@ -98,24 +100,24 @@ def _missing(result: EvaluationResult) -> Iterator[_Row]:
     for call in result.missing_calls:
         near = near_names[call.tool]
         below = (f"{printable(near, 60)} was called: is it the same tool?",) if near else ()
-        yield _Row("MISSING", _expected(call), "-", below)
+        yield _Row("MISSING", _expected(call), "-", "", below)
 
 
 def _forbidden(result: EvaluationResult) -> Iterator[_Row]:
     for violation in result.violations:
         below = (printable(violation.reason),) if violation.reason else ()
-        yield _Row("FORBIDDEN", f"no {_expected(violation.rule)}", _made(violation), below)
+        yield _Row("FORBIDDEN", f"no {_expected(violation.rule)}", *_made(violation), below)
 
 
-def _made(violation: Violation) -> str:
-    return "can't be ruled out" if violation.call is None else _actual(violation.call)
+def _made(violation: Violation) -> tuple[str, str]:
+    return ("can't be ruled out", "") if violation.call is None else _actual(violation.call)
 
 
 def _extra(result: EvaluationResult) -> Iterator[_Row]:
     forbidden = {violation.position for violation in result.violations}
     for call in result.unexpected_calls:
         if call.position not in forbidden:
-            yield _Row("EXTRA", "-", _actual(call))
+            yield _Row("EXTRA", "-", *_actual(call))
 
 
 def _shortened(rows: list[_Row]) -> list[_Row]:
@@ -134,9 +136,10 @@ def _ok(rows: Iterable[_Row]) -> int:
 
 
 def _laid_out(rows: Sequence[_Row]) -> Iterator[str]:
-    width = max(len(row.expected) for row in (*rows, _Row("", "expected", "")))
-    for row in (_Row("", "expected", "actual"), *rows):
-        yield f"{row.mark:{_MARK}}{row.expected:{width}}  {row.actual}".rstrip()
+    shown = (_Row("", "expected", "actual"), *rows)
+    wide, actual_wide = max(len(row.expected) for row in shown), max(len(row.actual) for row in shown)
+    for row in shown:
+        yield f"{row.mark:{_MARK}}{row.expected:{wide}}  {row.actual:{actual_wide}}  {row.place}".rstrip()
         for line in row.below:
             yield f"{'':{_MARK}}  {line}"
 
@@ -158,10 +161,10 @@ def _expected(call: ExpectedCall) -> str:
     return printable(f"{call.tool}({shown})", _WIDTH)
 
 
-def _actual(call: ToolCall) -> str:
+def _actual(call: ToolCall) -> tuple[str, str]:
     args = "<malformed>" if isinstance(call.args, MalformedArguments) else _keywords(call.args.items())
     failed = ", failed" if call.is_error else ""
-    return f"{printable(f'{call.name}({args})', _WIDTH)}  event {call.position}{failed}"
+    return printable(f"{call.name}({args})", _WIDTH), f"event {call.position}{failed}"
 
 
 def _keywords(items: Iterable[tuple[object, object]]) -> str:

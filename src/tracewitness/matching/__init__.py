@@ -10,7 +10,7 @@ from .constants import ABSENT, ANY
 from .dates import IsDate, IsDateTime
 from .difference import Difference
 from .functions import Satisfies
-from .inspection import demands_key, fits_mappings, regexes_that_stop_at_lines
+from .inspection import fits_mappings, regexes_that_stop_at_lines, sees_envelope
 from .json_types import IsType
 from .jsontext import json_value
 from .keys import strict_key
@@ -53,7 +53,6 @@ __all__ = [
     "Unordered",
     "assign",
     "compile_expected",
-    "demands_key",
     "differences",
     "fits_mappings",
     "json_number",
@@ -61,6 +60,7 @@ __all__ = [
     "matches",
     "parse",
     "regexes_that_stop_at_lines",
+    "sees_envelope",
     "strict_key",
     "to_file_notation",
 ]

@@ -89,6 +89,17 @@ _JUDGES: Final[dict[type[Matcher], Callable[[Any], bool | None]]] = {
 }
 
 
+def sees_envelope(expected: object) -> bool:
+    """Tell whether an expected result may be met by an envelope ``{"result": …}`` itself, not only by what is inside.
+
+    Only a plain mapping that demands the key ``result``, or nothing at all, may: everything else could hold on the
+    wrapping because something is not there.
+    """
+    if isinstance(expected, Mapping) and not expected and not has_own_equality(expected):
+        return True
+    return demands_key(expected, "result")
+
+
 def demands_key(expected: object, key: str) -> bool:
     """Tell whether an expectation is a plain mapping, perhaps written as JSON, in which a key has to be there.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,6 +15,7 @@ __all__ = ["LINES_SUFFIXES", "Found", "find_files"]
 
 LINES_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
 _SUFFIXES: Final = LINES_SUFFIXES | {".json"}
+_NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class Found(NamedTuple):
@@ -35,22 +38,29 @@ def find_files(path: Path) -> list[Found]:
     Raises:
         ReadError: there is nothing of that name, or it is a folder without result files.
     """
-    if path.is_dir():
-        found = sorted(_in_folder(path))
-        if not found:
-            raise ReadError(f"a folder without any file that ends in {', '.join(sorted(_SUFFIXES))}", str(path))
-        return found
-    if path.exists():
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise ReadError(_why_unreachable(path, error), str(path)) from error
+    if not stat.S_ISDIR(mode):
         return [Found(path)]
-    what = "a link that leads nowhere" if path.is_symlink() else "there is no such file or folder"
-    raise ReadError(what, str(path))
+    found = sorted(_in_folder(path))
+    if not found:
+        raise ReadError(f"a folder without any file that ends in {', '.join(sorted(_SUFFIXES))}", str(path))
+    return found
+
+
+def _why_unreachable(path: Path, error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.errno not in _NOTHING_THERE:
+        return f"it can't be read: {error.strerror or error}"
+    return "a link that leads nowhere" if path.is_symlink() else "there is no such file or folder"
 
 
 def _in_folder(root: Path) -> Iterator[Found]:
     unreadable: list[OSError] = []
     seen: set[tuple[int, int]] = set()
     for folder, subfolders, files in os.walk(root, onerror=unreadable.append, followlinks=True):
-        if not _is_new(folder, seen):
+        if not _is_new(Path(folder), seen):
             subfolders.clear()
             continue
         for name in files:
@@ -59,9 +69,9 @@ def _in_folder(root: Path) -> Iterator[Found]:
         yield Found(Path(error.filename), f"a folder that can't be read: {error.strerror or error}")
 
 
-def _is_new(folder: str, seen: set[tuple[int, int]]) -> bool:
+def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
     """Whether a folder is met for the first time: links may lead back to where they came from."""
-    status = os.stat(folder)
+    status = folder.stat()
     identity = (status.st_dev, status.st_ino)
     if identity in seen:
         return False
@@ -72,9 +82,12 @@ def _is_new(folder: str, seen: set[tuple[int, int]]) -> bool:
 def _file(path: Path) -> Iterator[Found]:
     """Yield what is not a folder, where it is a result file or may have been meant to lead to some."""
     suffix = path.suffix.lower()
-    if path.is_symlink() and not path.exists():
+    try:
+        is_file = stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
         if suffix in _SUFFIXES or not suffix:
-            yield Found(path, "a link that leads nowhere")
-    elif suffix in _SUFFIXES:
+            yield Found(path, _why_unreachable(path, error))
+        return
+    if suffix in _SUFFIXES:
         # To read a pipe that nobody writes to would wait for ever.
-        yield Found(path, "" if path.is_file() else "no file: to have it read, give its own path")
+        yield Found(path, "" if is_file else "no plain file; to have it read, give its own path")

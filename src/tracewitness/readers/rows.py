@@ -8,6 +8,7 @@ the row where it was found, so that the rows before it are not lost.
 from __future__ import annotations
 
 import codecs
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,7 +18,9 @@ from msgspec import Struct
 
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
-from tracewitness.readers.neutral import decode_plainly, decode_quickly
+from tracewitness.readers.folders import LINES_SUFFIXES, Found, find_files
+from tracewitness.readers.json_text import decode_value
+from tracewitness.readers.neutral import decode_plainly, refuse_two_accounts, usable
 from tracewitness.readers.registry import READERS, trace_of
 from tracewitness.trace import Record, Trace
 
@@ -27,29 +30,25 @@ MAX_ROW: Final = 256 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
 _SPACE = " \t\r\n"
-_LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
-_SUFFIXES = _LINES_SUFFIXES | {".json"}
 _EVENT_KINDS = frozenset(Record.__struct_fields__[:8])
 # The longest piece of JSON that is no text and can be cut in two by the end of the buffer, with room to
 # spare.
 _LONGEST_PIECE: Final = 16
-_raw_decode = json.JSONDecoder().raw_decode
 
 
 class Row(Struct, frozen=True):
-    """One row of a file: decoded data, or a trace where it was decoded at once, or what is wrong with it.
+    """One row of a file: decoded data, or what is wrong with it.
 
     Attributes:
         source: the file's name as it was given.
         number: the row's number, from 1.
-        place: where in the file, for example ``row 3`` or ``line 3``.
+        place: where in the file, for example ``row 3``, ``line 3`` or ``line 3, row 2``.
     """
 
     source: str
     number: int
     place: str
     data: Any = None
-    trace: Trace | None = None
     error: ReadError | None = None
 
     def read(self) -> Trace:
@@ -60,8 +59,6 @@ class Row(Struct, frozen=True):
         """
         if self.error is not None:
             raise self.error
-        if self.trace is not None:
-            return self.trace
         try:
             return trace_of(self.data, Path(self.source).stem)
         except ReadError as error:
@@ -90,30 +87,26 @@ def iter_runs(paths: Iterable[str | Path]) -> Iterator[Run]:
     """Yield the runs of files and folders, in order.
 
     Arguments:
-        paths: result files, and folders; of a folder all files that end in .json, .jsonl or .ndjson, also
-            those in folders under it, sorted.
+        paths: result files, pipes, and folders; of a folder all files that end in .json, .jsonl or .ndjson,
+            in capitals too, also those in folders under it and behind links, sorted.
 
     Raises:
-        ReadError: a path does not exist, or a folder holds no such file. What is wrong inside a file is the
-            error of a run.
+        ReadError: a path does not exist, or a folder holds no such file. What is wrong inside a file, or with a
+            file or folder inside a folder, is the error of a run.
     """
-    for file in [file for path in paths for file in _files_of(Path(path))]:
-        try:
-            for row in iter_rows(file):
-                yield _run(row)
-        except ReadError as error:
-            yield Run(str(file), 0, "", file.stem, error=error)
+    for found in [found for path in paths for found in find_files(Path(path))]:
+        yield from _runs_of(found)
 
 
-def _files_of(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
-        raise ReadError("there is no such file or folder", str(path))
-    files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
-    if not files:
-        raise ReadError(f"a folder without any file that ends in {', '.join(sorted(_SUFFIXES))}", str(path))
-    return files
+def _runs_of(found: Found) -> Iterator[Run]:
+    path, problem = found
+    try:
+        if problem:
+            raise ReadError(problem, str(path))
+        for row in iter_rows(path):
+            yield _run(row)
+    except ReadError as error:
+        yield Run(str(path), 0, "", path.stem, error=error)
 
 
 def _run(row: Row) -> Run:
@@ -163,19 +156,55 @@ def _open_rows(path: Path, source: str) -> Iterator[Row]:
 
 
 def _rows_of(file: BinaryIO, path: Path, source: str) -> Iterator[Row]:
-    head = file.read(_CHUNK)
-    if path.suffix in _LINES_SUFFIXES or _looks_like_lines(head, file):
-        file.seek(0)
-        return _rows_of_lines(file, path.stem, source)
+    beginning = _Beginning(file)
+    head = beginning.read(_CHUNK)
+    if path.suffix.lower() in LINES_SUFFIXES or _looks_like_lines(head, beginning):
+        return _rows_of_lines(beginning.read_again(), source)
     # Most folders hold one small trace in each file: decoded at once, they are read several times as fast.
-    alone = decode_quickly(head, path.stem) if len(head) < _CHUNK else None
+    alone = _mapping_alone(head) if len(head) < _CHUNK else None
     if alone is not None:
-        return iter([Row(source, 1, "row 1", trace=alone)])
-    file.seek(0)
-    return _rows_of_document(_Buffer(file), source)
+        return iter([Row(source, 1, "row 1", alone)])
+    return _rows_of_document(_Buffer(beginning.read_again()), source)
 
 
-def _looks_like_lines(head: bytes, file: BinaryIO) -> bool:
+class _Beginning:
+    """The beginning of a file, which is read twice: a pipe can't be, so what was read of one is kept."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._kept: list[bytes] | None = None if file.seekable() else []
+
+    def read(self, size: int) -> bytes:
+        chunk = self._file.read(size)
+        if self._kept is not None:
+            self._kept.append(chunk)
+        return chunk
+
+    def read_again(self) -> BinaryIO:
+        """Return a file that begins where this one began."""
+        if self._kept is None:
+            self._file.seek(0)
+            return self._file
+        return io.BufferedReader(_Joined(b"".join(self._kept), self._file), _CHUNK)
+
+
+class _Joined(io.RawIOBase):
+    """What was read of a file, and then the rest of it."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head = io.BytesIO(head)
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._head.read(len(buffer)) or self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _looks_like_lines(head: bytes, beginning: _Beginning) -> bool:
     """Whether a whole object stands on the first line and another begins after it.
 
     No JSON document looks like that: after an object in it comes a comma or a closing bracket.
@@ -188,42 +217,58 @@ def _looks_like_lines(head: bytes, file: BinaryIO) -> bool:
         line, newline, rest = chunk.partition(b"\n")
         last = line.rstrip()[-1:] or last
         if newline:
-            return last == b"}" and _first_byte(rest, file) == b"{"
+            return last == b"}" and _first_byte(rest, beginning) == b"{"
         length += len(chunk)
-        chunk = file.read(_CHUNK)
+        chunk = beginning.read(_CHUNK)
     return False
 
 
-def _first_byte(rest: bytes, file: BinaryIO) -> bytes:
+def _first_byte(rest: bytes, beginning: _Beginning) -> bytes:
     while not (rest := rest.lstrip()):
-        rest = file.read(_CHUNK)
+        rest = beginning.read(_CHUNK)
         if not rest:
             return b""
     return rest[:1]
 
 
-def _rows_of_lines(file: BinaryIO, stem: str, source: str) -> Iterator[Row]:
-    """Yield a row for each line that is not blank; a bad one is an error of its own."""
-    number = line_number = 0
+def _mapping_alone(document: bytes) -> Any:
+    """Decode a document that is one row alone; None where it is not, or where it takes more to say what is wrong."""
+    try:
+        data = decode_plainly(document)
+    except ReadError:
+        return None
+    return data if isinstance(data, Mapping) and "results" not in data else None
+
+
+class _Refused(Struct, frozen=True):
+    """Stands in the place of a row that can't be used.
+
+    Attributes:
+        data: the row, as far as it was decoded.
+    """
+
+    data: Any
+    problem: str
+
+
+def _rows_of_lines(file: BinaryIO, source: str) -> Iterator[Row]:
+    """Yield the rows of each line that is not blank; a bad one is an error of its own."""
+    count = line_number = 0
     while line := file.readline(MAX_ROW + 1):
         line_number += 1
         if line_number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
-        too_long = len(line) > MAX_ROW
-        if not too_long and not line.strip():
-            continue
-        number += 1
-        place = f"line {line_number}"
-        if too_long:
+        if len(line) > MAX_ROW:
             _pass_over_rest(line, file)
-            yield Row(source, number, place, error=ReadError(_too_long(), source, place))
-            continue
-        trace = decode_quickly(line, stem)
-        if trace is None:
-            yield _odd_line(line, source, number, place)
+            rows: Iterable[tuple[str, Any]] = [("", _Refused(None, _too_long()))]
+        elif line.strip():
+            rows = _rows_of_line(line)
         else:
-            yield Row(source, number, place, trace=trace)
-    if not number:
+            continue
+        for place_in_line, data in rows:
+            count += 1
+            yield _row(data, source, count, f"line {line_number}{place_in_line}")
+    if not count:
         raise ReadError("the file is empty", source)
 
 
@@ -232,18 +277,40 @@ def _pass_over_rest(line: bytes, file: BinaryIO) -> None:
         line = file.readline(_CHUNK)
 
 
-def _odd_line(line: bytes, source: str, number: int, place: str) -> Row:
+def _rows_of_line(line: bytes) -> Iterable[tuple[str, Any]]:
+    """Return the rows of a line, each with its place in it: most lines are one row, some hold several."""
     try:
-        return _row(decode_plainly(line), source, number, place)
+        data = decode_plainly(line)
+        rows = _listed_rows(data)
     except ReadError as error:
-        problem = f"{error.problem}; each line is a run in JSON"
-        return Row(source, number, place, error=ReadError(problem, source, place))
+        return [("", _Refused(None, f"{error.problem}; each line is a run in JSON"))]
+    if rows is None:
+        return [("", data)]
+    found = list(_rows_or_trace(rows))
+    if not found:
+        return [("", _Refused(data, "it holds no row"))]
+    is_one_trace = rows is data and found == [data]
+    return [("", data)] if is_one_trace else [(f", row {number}", row) for number, row in enumerate(found, 1)]
+
+
+def _listed_rows(data: Any) -> list[Any] | None:
+    """Return the rows that a document lists; None where it is one row itself."""
+    if isinstance(data, list):
+        return data
+    if isinstance(data, Mapping) and isinstance(data.get("results"), list):
+        refuse_two_accounts(data)
+        return data["results"]  # type: ignore[no-any-return]
+    return None
 
 
 def _row(data: Any, source: str, number: int, place: str) -> Row:
-    if isinstance(data, (Mapping, list)):
-        return Row(source, number, place, data)
-    return Row(source, number, place, error=ReadError(f"a row is a mapping, not {show(data)}", source, place))
+    problem = ""
+    if isinstance(data, _Refused):
+        data, problem = data.data, data.problem
+    elif not isinstance(data, (Mapping, list)):
+        problem = f"a row is a mapping, not {show(data)}"
+    error = ReadError(problem, source, place) if problem else None
+    return Row(source, number, place, data, error)
 
 
 def _rows_of_document(buffer: _Buffer, source: str) -> Iterator[Row]:
@@ -258,7 +325,7 @@ def _rows_of_document(buffer: _Buffer, source: str) -> Iterator[Row]:
             count += 1
             yield _row(data, source, count, f"row {count}")
         if buffer.peek():
-            raise ReadError(f"{show(buffer.peek())} after the end of the document")
+            raise buffer.error(f"{show(buffer.peek())} after the end of the document")
     except ReadError as error:
         raise ReadError(error.problem, source, f"row {count + 1}" if count else "") from error
     if not count:
@@ -266,22 +333,52 @@ def _rows_of_document(buffer: _Buffer, source: str) -> Iterator[Row]:
 
 
 def _single(buffer: _Buffer) -> Iterator[Any]:
-    yield buffer.value()
+    yield buffer.row()
 
 
 def _array(buffer: _Buffer) -> Iterator[Any]:
-    """Yield the items of an array; where they are events, the array is one trace, and is yielded whole."""
-    items = _items(buffer)
+    return _rows_or_trace(_items(buffer))
+
+
+def _rows_or_trace(items: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items of an array; where they are events, the array is one trace, and is yielded whole.
+
+    It is a trace where the first item looks like an event and none looks like a row. Items that come before a
+    row and look like events are rows that can't be used.
+    """
+    items = iter(items)
+    events: list[Any] = []
     for item in items:
-        if _is_event(item):
-            yield [item, *items]
-        else:
-            yield item
+        if events or _is_event(item):
+            if not _is_row(item):
+                events.append(item)
+                continue
+            yield from map(_refused_event, events)
+            events.clear()
+        yield item
+        yield from items
+    if events:
+        refused = next((event for event in events if isinstance(event, _Refused)), None)
+        yield events if refused is None else refused
+
+
+def _decoded(item: Any) -> Any:
+    return item.data if isinstance(item, _Refused) else item
+
+
+def _is_row(item: Any) -> bool:
+    return any(reader.detects(_decoded(item)) for reader in READERS)
 
 
 def _is_event(item: Any) -> bool:
-    is_mapping = isinstance(item, Mapping) and not _EVENT_KINDS.isdisjoint(item)
-    return is_mapping and not any(reader.detects(item) for reader in READERS)
+    data = _decoded(item)
+    return isinstance(data, Mapping) and not _EVENT_KINDS.isdisjoint(data) and not _is_row(data)
+
+
+def _refused_event(item: Any) -> _Refused:
+    if isinstance(item, _Refused):
+        return item
+    return _Refused(item, f"an event among rows: a row has events or a detailed_trace; this is {show(item)}")
 
 
 def _items(buffer: _Buffer) -> Iterator[Any]:
@@ -289,7 +386,7 @@ def _items(buffer: _Buffer) -> Iterator[Any]:
     if buffer.skip("]"):
         return
     while True:
-        yield buffer.value()
+        yield buffer.row()
         if buffer.skip("]"):
             return
         buffer.take(",")
@@ -301,11 +398,11 @@ def _rows_of_mapping(buffer: _Buffer) -> Iterator[Any]:
     mapping: dict[str, Any] = {}
     has_rows = False
     while not buffer.skip("}"):
-        if mapping or has_rows:
+        if mapping:
             buffer.take(",")
-        if buffer.peek() != '"':
-            raise ReadError(f"a key was expected, {_shown(buffer.peek())} came")
-        key = buffer.value()
+        key = _new_key(buffer, mapping)
+        mapping[key] = None
+        refuse_two_accounts(mapping)
         buffer.take(":")
         if key == "results" and buffer.peek() == "[":
             has_rows = True
@@ -316,6 +413,15 @@ def _rows_of_mapping(buffer: _Buffer) -> Iterator[Any]:
         yield mapping
 
 
+def _new_key(buffer: _Buffer, mapping: Mapping[str, Any]) -> str:
+    if buffer.peek() != '"':
+        raise buffer.error(f"a key was expected, {_shown(buffer.peek())} came")
+    key: str = buffer.value()
+    if key in mapping:
+        raise buffer.error(f"the key {show(key)} stands twice in one object, which is ambiguous")
+    return key
+
+
 class _Buffer:
     """Reads JSON piece by piece from a file, holding little more of it than the piece at hand."""
 
@@ -324,6 +430,10 @@ class _Buffer:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._at = 0
+        self._bytes = 0
+        # How much of the file came before the text that is held.
+        self._lines = 0
+        self._columns = 0
 
     def peek(self) -> str:
         """Return the next character that is no space, or an empty text at the end."""
@@ -347,28 +457,53 @@ class _Buffer:
     def take(self, mark: str) -> None:
         """Pass the next character, which must be ``mark``."""
         if not self.skip(mark):
-            raise ReadError(f"{mark!r} was expected, {_shown(self.peek())} came")
+            raise self.error(f"{mark!r} was expected, {_shown(self.peek())} came")
+
+    def row(self) -> Any:
+        """Decode the next value. One whose end is known but which can't be used is a `_Refused`."""
+        return self._next(refuse=True)
 
     def value(self) -> Any:
         """Decode the next value."""
+        return self._next(refuse=False)
+
+    def error(self, problem: str, position: int | None = None) -> ReadError:
+        """Return an error that says where in the file: by default here, else at a position in the text held."""
+        end = self._at if position is None else position
+        lines, columns = self._place(end)
+        return ReadError(f"{problem} at line {lines + 1}, column {columns + 1}")
+
+    def _place(self, end: int) -> tuple[int, int]:
+        """Return how many lines came before a position, and how many characters of its own line."""
+        newlines = self._text.count("\n", 0, end)
+        if newlines:
+            return self._lines + newlines, end - self._text.rindex("\n", 0, end) - 1
+        return self._lines, self._columns + end
+
+    def _next(self, *, refuse: bool) -> Any:
         self.peek()
         while True:
             try:
-                value, end = _raw_decode(self._text, self._at)
+                decoded = decode_value(self._text, self._at)
             except json.JSONDecodeError as error:
                 torn = self._is_cut_off(error, 0)
                 if not self._is_cut_off(error, _LONGEST_PIECE) or not self._fill():
                     what = "the file ends in the middle of a row" if torn else "not JSON"
-                    raise ReadError(f"{what}: {printable(error.msg)}") from error
+                    raise self.error(f"{what}: {printable(error.msg)}", error.pos) from error
             except RecursionError as error:
-                raise ReadError("a row is nested too deeply to be read") from error
-            except ValueError as error:  # a whole number with more digits than Python converts
-                raise ReadError(f"a number that can't be read: {printable(str(error))}") from error
+                raise self.error("a row is nested too deeply to be read") from error
             else:
                 # A number at the end of the buffer may go on.
-                if end < len(self._text) or not self._fill():
-                    self._at = end
-                    return value
+                if decoded.end < len(self._text) or not self._fill():
+                    break
+        try:
+            value = usable(decoded)
+        except ReadError as error:
+            if not refuse:
+                raise self.error(error.problem) from error
+            value = _Refused(decoded.value, self.error(error.problem).problem)
+        self._at = decoded.end
+        return value
 
     def _is_cut_off(self, error: json.JSONDecodeError, near: int) -> bool:
         """Whether decoding failed at the buffer's end, or at most so many characters before it."""
@@ -382,10 +517,13 @@ class _Buffer:
         if left > MAX_ROW:
             raise ReadError(_too_long())
         chunk = self._file.read(max(_CHUNK, left))
+        self._bytes += len(chunk)
         try:
             text = self._decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
-            raise ReadError(f"not UTF-8: {error.reason}") from error
+            place = self._bytes - len(error.object) + error.start
+            raise ReadError(f"not UTF-8: {error.reason} at byte {place}") from error
+        self._lines, self._columns = self._place(self._at)
         self._text = self._text[self._at :] + text
         self._at = 0
         return bool(chunk)

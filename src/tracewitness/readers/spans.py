@@ -9,13 +9,13 @@ hold `name`, and perhaps `args` and `response`. What is assumed beyond that:
 - A tool's span under another tool's span or under a callback's was not called by the agent. The text may tell
   of it or not.
 - Parallel calls may stand in any order. Results are compared where both accounts have one; JSON text and an
-  envelope with one key (`result`, `output`) are opened first.
+  envelope with one key (`result`, `output`) are opened first. What a span leaves out it does not confirm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, Struct
 
@@ -25,7 +25,7 @@ from tracewitness.readers.literals import parse_literal
 from tracewitness.readers.pairing import CallKey, freeze, pair_calls
 from tracewitness.trace import MalformedArguments, MalformedResult, Problem, Record, ToolCall
 
-__all__ = ["SpanCall", "TurnSpans", "read_turn_spans"]
+__all__ = ["Comparison", "SpanCall", "TurnSpans", "read_turn_spans"]
 
 _NAME_KEYS = ("name", "tool", "display_name", "displayName", "toolDisplayName")
 _ENVELOPE_KEYS = ("result", "output")
@@ -56,6 +56,19 @@ class SpanCall(Struct, frozen=True):
             yield Record(result=self.response, of=self.name)
 
 
+class Comparison(NamedTuple):
+    """What the spans say of the calls that a turn's text tells of.
+
+    Attributes:
+        disagreement: how the two differ, or None.
+        unconfirmed: whether the text tells of arguments or results that the spans leave out. They rest on the
+            text alone, though the calls do not.
+    """
+
+    disagreement: str | None
+    unconfirmed: bool
+
+
 class TurnSpans(Struct, frozen=True):
     """The tool calls in the spans of one turn, in order.
 
@@ -70,14 +83,14 @@ class TurnSpans(Struct, frozen=True):
         """Return the calls that the agent itself made."""
         return [call for call in self.calls if not call.nested]
 
-    def disagreement(self, calls: Sequence[ToolCall]) -> str | None:
-        """Return how the calls of the text differ from those of the spans, or None.
+    def compare(self, calls: Sequence[ToolCall]) -> Comparison:
+        """Compare the calls of the text with those of the spans.
 
         Arguments:
             calls: those of the same turn, with their results.
         """
         pairs, calls_left, spans_left = _match(list(calls), self.agent_calls())
-        _, calls_left, _ = _match(calls_left, [span for span in self.calls if span.nested])
+        nested_pairs, calls_left, _ = _match(calls_left, [span for span in self.calls if span.nested])
         odd = [span for call, span in pairs if not _same_result(call, span)]
         found = (
             (calls_left, "{} only in the text"),
@@ -85,7 +98,9 @@ class TurnSpans(Struct, frozen=True):
             (odd, "what {} returned"),
         )
         parts = [words.format(_names(some)) for some, words in found if some]
-        return f"the text and the spans ({self.place}) disagree: {'; '.join(parts)}" if parts else None
+        disagreement = f"the text and the spans ({self.place}) disagree: {'; '.join(parts)}" if parts else None
+        unconfirmed = any(_says_more(call, span) for call, span in (*pairs, *nested_pairs))
+        return Comparison(disagreement, unconfirmed)
 
 
 def read_turn_spans(turn_traces: Any) -> tuple[dict[int, TurnSpans], list[Problem]]:
@@ -214,6 +229,10 @@ def _same_result(call: ToolCall, span: SpanCall) -> bool:
     if call.answer is None or span.response is UNSET or isinstance(call.answer.payload, MalformedResult):
         return True
     return not _readings(call.answer.payload).isdisjoint(_readings(span.response))
+
+
+def _says_more(call: ToolCall, span: SpanCall) -> bool:
+    return span.args is UNSET or (span.response is UNSET and call.answer is not None)
 
 
 def _readings(payload: Any) -> set[Any]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from tracewitness.display import show
@@ -60,7 +61,8 @@ def read_text_trace(result: Mapping[str, Any], *, name: str = "") -> Trace:
     """Read what a simulation's result says the agent did.
 
     Where the result has spans (``turn_traces``), they decide: a disagreement with the text is a problem, and
-    the calls of that turn are those of the spans. Otherwise the trace is marked as text alone.
+    the calls of that turn are those of the spans. Otherwise, and where spans leave out arguments or results
+    that the text tells of, the trace is marked as text alone.
 
     Arguments:
         result: a row of the simulation's results; ``detailed_trace`` is a list of texts.
@@ -121,7 +123,7 @@ class _Reading:
         self._items: list[_Item] = []
         self._entries: list[int] = []
         self._entry_count = 0
-        self._user_text: str | None = None
+        self._user: _UserEntry | None = None
         self._agent_entries = 0
         self._text_alone = False
 
@@ -138,10 +140,10 @@ class _Reading:
             return
         user = _USER_ENTRY.match(entry)
         if user is not None:
-            self._user_text = entry[user.end() :]
-            self._add(number, [_Item("message", Record(user=self._user_text), 1)])
+            self._user = _UserEntry(entry[user.end() :])
+            self._add(number, [_Item("message", Record(user=self._user.text), 1)])
             return
-        items = _without_repeats(_AgentEntry(entry, self._user_text).read())
+        items = _without_repeats(_AgentEntry(entry, self._user).read())
         turn = self._turns.pop(self._agent_entries, None)
         self._agent_entries += 1
         if turn is None:
@@ -182,10 +184,11 @@ class _Reading:
     def _settled(self, number: int, items: list[_Item], turn: TurnSpans) -> list[_Item]:
         """Return the items, with the calls of the spans in place of the text's where the two disagree."""
         told = Trace([item.record for item in items if item.kind != "unreadable"])
-        reason = turn.disagreement(told.calls)
-        if reason is None:
+        comparison = turn.compare(told.calls)
+        if comparison.disagreement is None:
+            self._text_alone = self._text_alone or comparison.unconfirmed
             return items
-        self._problems.append(Problem(reason, place=f"detailed_trace[{number}]"))
+        self._problems.append(Problem(comparison.disagreement, place=f"detailed_trace[{number}]"))
         is_tool = [item.kind in ("call", "output", "response") for item in items]
         first = is_tool.index(True) if True in is_tool else len(items)
         kept = [item for item, tool in zip(items[first:], is_tool[first:], strict=True) if not tool]
@@ -229,17 +232,35 @@ class _OpenText(NamedTuple):
     line: int
 
 
+class _UserEntry:
+    """What the user said. The entries after it may repeat it thousands of times, so it is looked into once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def spellings(self) -> tuple[str, str]:
+        """The text as it is, and without space around it: as a User Query may repeat it."""
+        return self.text, self.text.strip()
+
+    @cached_property
+    def tool_lines(self) -> frozenset[str]:
+        """Those lines of the text, beyond its first, that look like lines of a kind."""
+        _, *lines = self.text.split("\n")
+        return frozenset(line.strip() for line in lines if _KIND.match(line))
+
+
 class _AgentEntry:
     """Reads the lines of one entry.
 
     Arguments:
         text: the entry.
-        user_text: what the user said before it, where there is any.
+        user: what the user said before it, where there is any.
     """
 
-    def __init__(self, text: str, user_text: str | None) -> None:
+    def __init__(self, text: str, user: _UserEntry | None) -> None:
         self._text = text
-        self._user_text = user_text
+        self._user = user
         self._items: list[_Item] = []
         self._line = 1
         self._next = 0
@@ -317,7 +338,7 @@ class _AgentEntry:
         if reason:
             self._items.append(_unreadable(self._text[found.start() : end], self._line, reason))
         if query_end is None:
-            self._users_lines = _tool_lines(self._user_text or "")
+            self._users_lines = self._user.tool_lines if self._user else frozenset()
             self._begin("system", found.start("query"), end)
             return
         self._begin("repeated", found.end(), query_end)
@@ -326,8 +347,8 @@ class _AgentEntry:
 
     def _repeated_until(self, start: int) -> int | None:
         """Return where the user's words end that stand from ``start`` on; None where others stand there."""
-        for words in (self._user_text, (self._user_text or "").strip()):
-            if words is not None and self._text.startswith(words, start):
+        for words in self._user.spellings if self._user else ():
+            if self._text.startswith(words, start):
                 end = start + len(words)
                 if end == len(self._text) or self._text[end] == "\n":
                     return end
@@ -335,9 +356,9 @@ class _AgentEntry:
 
     def _why_doubtful(self, query_end: int | None) -> str:
         """Say why it can't be known where the user's words end, or return an empty text."""
-        if self._user_text is None:
+        if self._user is None:
             return "a User Query, and no user's entry before it says how long it is"
-        if not _tool_lines(self._user_text):
+        if not self._user.tool_lines:
             return ""
         if query_end is None:
             return "a User Query that is not what the user's entry says, which holds lines like tool lines"
@@ -363,12 +384,6 @@ class _AgentEntry:
         if split.raw is not None:
             return _Item("response", Record(raw_result=split.raw, of=split.name), self._line)
         return _Item("response", Record(result=split.value, of=split.name), self._line)
-
-
-def _tool_lines(text: str) -> frozenset[str]:
-    """Return those lines of a text, beyond its first, that look like lines of a kind."""
-    _, *lines = text.split("\n")
-    return frozenset(line.strip() for line in lines if _KIND.match(line))
 
 
 class _Split(NamedTuple):

@@ -10,7 +10,16 @@ from msgspec import UNSET, Struct
 
 from tracewitness.display import show
 from tracewitness.errors import ExpectationError
-from tracewitness.matching import ABSENT, Compiled, Matcher, compile_expected, json_value, parse, strict_key
+from tracewitness.matching import (
+    ABSENT,
+    Compiled,
+    Matcher,
+    compile_expected,
+    json_value,
+    parse,
+    sees_envelope,
+    strict_key,
+)
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall
 
 from .expected import ExpectedCall
@@ -110,7 +119,7 @@ class Condition:
         """Whether the call has what is demanded. Malformed arguments have nothing."""
         slot, args, matches = self.slot, call.args, self._compiled.matches
         if slot is Slot.RESULT:
-            only_inside = isinstance(self._compiled.expected, Matcher)
+            only_inside = not sees_envelope(self._compiled.expected)
             return any(map(matches, payloads(call, only_inside=only_inside)))
         if isinstance(args, MalformedArguments):
             return False

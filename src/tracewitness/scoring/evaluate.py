@@ -77,7 +77,7 @@ def assess(
     policy = STRICT if strict else LENIENT
     wanted = read_expected(expected)
     demands = _demands(wanted, policy)
-    rules = read_forbidden(forbidden, policy)
+    rules = read_forbidden(forbidden)
     in_force = merged_weights(weights)
     bar = None if min_score is None else checked_min_score(min_score)
     trace = as_trace(actual)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec import UNSET, Struct
 
 from tracewitness.display import printable, show
 from tracewitness.errors import ExpectationError
-from tracewitness.matching import Compiled, Matcher, Partial, compile_expected, parse
+from tracewitness.matching import Compiled, compile_expected, parse
 from tracewitness.trace import MalformedArguments, Problem, ToolCall, Trace, short_tool_name
 
-from .demands import Policy
 from .expected import ExpectedCall, is_listing, read_call
 
 __all__ = ["Violation", "read_forbidden", "violations_in"]
 
 _FIELDS: Final = ("tool", "args")
+_UNDECIDED: Final = "whether its arguments match can't be told"
 _UNREAD: Final = "its arguments could not be read, so that it can't be ruled out"
 
 
@@ -57,13 +57,13 @@ class Rule(Struct, frozen=True):
     args: Compiled | None
 
 
-def read_forbidden(forbidden: object, policy: Policy) -> list[Rule]:
+def read_forbidden(forbidden: object) -> list[Rule]:
     """Read what is forbidden.
 
     Arguments:
         forbidden: a list of tools' names, of mappings ``{tool, args?}`` or of `ExpectedCall`; or None. A call with
-            more arguments than those of ``args`` is forbidden, too: another argument is no way round a ban.
-        policy: how arguments are compared.
+            more arguments than those of ``args`` is forbidden, too: another argument is no way round a ban. They are
+            compared by ``subset``, as in the check ``tool_not_called``.
 
     Raises:
         ExpectationError: it is no such list; it says where.
@@ -72,10 +72,10 @@ def read_forbidden(forbidden: object, policy: Policy) -> list[Rule]:
         return []
     if not is_listing(forbidden):
         raise ExpectationError(f"forbidden is a list of tools' names or of {{tool, args?}}, not {show(forbidden)}")
-    return [_rule(item, index, policy) for index, item in enumerate(forbidden)]
+    return [_rule(item, index) for index, item in enumerate(forbidden)]
 
 
-def _rule(item: object, index: int, policy: Policy) -> Rule:
+def _rule(item: object, index: int) -> Rule:
     call = read_call({"tool": item} if isinstance(item, str) else item, "forbidden", index, _FIELDS)
     if call.result is not UNSET:
         raise ExpectationError(
@@ -84,8 +84,7 @@ def _rule(item: object, index: int, policy: Policy) -> Rule:
     if call.args is UNSET:
         return Rule(call, None)
     try:
-        args: Any = parse(call.args)
-        return Rule(call, compile_expected(args if isinstance(args, Matcher) else Partial(args), policy.name))
+        return Rule(call, compile_expected(parse(call.args), "subset"))
     except ExpectationError as error:
         raise error.under("forbidden", index, "args") from error.__cause__
 
@@ -111,8 +110,8 @@ def _violations_of(call: ToolCall, by_tool: Mapping[str, list[Rule]]) -> Iterato
             yield Violation(rule.call, call.position, call)
         elif isinstance(call.args, MalformedArguments):
             yield Violation(rule.call, call.position, call, _UNREAD)
-        elif rule.args.matches(call.args):
-            yield Violation(rule.call, call.position, call)
+        elif (forbidden := rule.args.decides(call.args)) is not False:
+            yield Violation(rule.call, call.position, call, "" if forbidden else _UNDECIDED)
 
 
 def _may_hide(problem: Problem, rule: Rule) -> Violation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct
 
-from tracewitness.matching import MISSING, Difference, Matcher, compile_expected
+from tracewitness.matching import MISSING, Difference, compile_expected, sees_envelope
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall
 
 from .demands import payloads
@@ -65,6 +65,6 @@ class Pair(Struct, frozen=True):
         if actual.is_error is True:
             return [Difference(("result",), expected, actual.result, "the recording marks the result as an error")]
         compiled = compile_expected(expected, self.policy)
-        results = payloads(actual, only_inside=isinstance(compiled.expected, Matcher))
+        results = payloads(actual, only_inside=not sees_envelope(compiled.expected))
         found = [compiled.differences(result, ("result",)) for result in results]
         return [] if [] in found else found[-1]
