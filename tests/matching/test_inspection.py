@@ -212,5 +212,5 @@ def test_nothing_else_is_raised_by_constructors() -> None:
     [({}, True), ({"result": 1}, True), ({"status": 1}, False), ("*", False), ({"$not": 5}, False), (None, False)],
 )
 def test_sees_envelope(expected: Any, answer: bool) -> None:
-    """An envelope itself counts for a mapping that demands its key, or nothing; not for what could hold on any wrapping."""
+    """An envelope itself counts for a mapping that demands its key, or nothing at all."""
     assert sees_envelope(parse(expected)) is answer
