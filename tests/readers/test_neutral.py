@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.errors import ReadError
-from tracewitness.readers import decode_trace, read_neutral
-from tracewitness.trace import MalformedResult, ToolCall, Unreadable
+from tracewitness.readers import decode_trace, read_neutral, trace_of
+from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall, Unreadable
 
 _EVENTS: list[dict[str, Any]] = [
     {"user": "Order ITEM-42, please"},
@@ -57,10 +57,86 @@ def test_decodes_what_strict_json_lacks(text: str, value: str) -> None:
     assert trace.problems == ()
 
 
-def test_a_result_that_cannot_be_decoded_later_is_malformed() -> None:
-    """A payload is decoded when it is first looked at; what then can't be read answers its call still."""
-    data = b'{"events": [{"call": "a"}, {"result": ' + b"9" * 5000 + b', "of": "a"}]}'
-    assert isinstance(decode_trace(data).calls[0].result, MalformedResult)
+_LONG = "9" * 5000
+_TOO_LONG = {
+    "alone": _LONG,
+    "negative": "-" + _LONG,
+    "in a mapping": '{"a": {"b": ' + _LONG + "}}",
+    "in a list": '[1, "x", ' + _LONG + "]",
+    "longer by one digit": "1" + "0" * 4300,
+    "the longest of all": "7" * 100_000,
+}
+
+
+@pytest.mark.parametrize("number", _TOO_LONG.values(), ids=_TOO_LONG.keys())
+@pytest.mark.parametrize("shift", [0, 1, 429, 430, 431])
+def test_a_result_with_a_number_too_long_is_a_problem(number: str, shift: int) -> None:
+    """It answers its call, can't be read, and is listed: also where nobody looks at the payload."""
+    agent = json.dumps({"agent": "x" * shift})
+    data = f'{{"events": [{agent}, {{"call": "a"}}, {{"result": {number}, "of": "a"}}]}}'.encode()
+    trace = decode_trace(data)
+    (problem,) = trace.problems
+    assert (problem.position, "undecodable result" in problem.reason, problem.hides_call) == (2, True, False)
+    result = trace.calls[0].result
+    assert isinstance(result, MalformedResult)
+    assert result.raw == number.replace(" ", "")
+
+
+def test_arguments_with_a_number_too_long_are_malformed() -> None:
+    """The call is there, and what it was called with can't be read."""
+    data = f'[{{"call": "a", "args": {{"x": {_LONG}}}}}, {{"result": 1, "of": "a"}}]'.encode()
+    trace = decode_trace(data)
+    assert [type(call.args) for call in trace.calls] == [MalformedArguments]
+    assert [problem.hides_call for problem in trace.problems] == [False]
+
+
+@pytest.mark.parametrize("text", ["9" * 4300, "9" * 5000 + ".5", '"' + "9" * 5000 + '"', "0." + "9" * 5000])
+def test_other_long_runs_of_digits_are_read(text: str) -> None:
+    """A number that Python converts, a fraction and a text are no problem."""
+    data = f'{{"events": [{{"call": "a"}}, {{"result": {text}, "of": "a"}}]}}'.encode()
+    trace = decode_trace(data)
+    assert (trace.problems, trace.calls[0].result) == ((), json.loads(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"events": [], "name": {_LONG}}}',
+        f'[{{"call": "a", "id": {_LONG}}}]',
+        f'[{{"call": "a", "args": {{"x": {_LONG}}}, "raw_args": "y"}}]',
+        f'[{{"call": "a", "args": {{"x": {_LONG}}}, "y": 1}}]',
+    ],
+)
+def test_a_number_too_long_elsewhere_is_an_error(text: str) -> None:
+    """Where an event or a document needs it, there is nothing to keep it as."""
+    with pytest.raises(ReadError, match="more than 4300 digits"):
+        decode_trace(text.encode())
+
+
+def test_half_a_character_beside_a_number_too_long_is_an_error() -> None:
+    """Such a payload can't be written as text again."""
+    with pytest.raises(ReadError, match="4300 digits"):
+        decode_trace(f'[{{"result": ["\\ud800", {_LONG}]}}]'.encode())
+
+
+_CONFLICTS = [
+    {"events": _EVENTS, "results": []},
+    {"events": _EVENTS, "results": None},
+    {"results": [{"detailed_trace": []}], "events": _EVENTS},
+    {"events": [], "detailed_trace": []},
+    {"detailed_trace": ["User: x"], "events": _EVENTS},
+]
+
+
+@pytest.mark.parametrize("document", _CONFLICTS)
+def test_two_accounts_of_one_run_are_an_error(document: dict[str, Any]) -> None:
+    """Neither of them is left aside in silence: decoded quickly, from plain data, or as a row."""
+    other = next(key for key in ("results", "detailed_trace") if key in document)
+    with pytest.raises(ReadError, match=f"both events and {other}"):
+        decode_trace(json.dumps(document).encode())
+    for read in (read_neutral, trace_of):
+        with pytest.raises(ReadError, match=f"both events and {other}"):
+            read(document)
 
 
 def test_a_deep_result_may_be_looked_at_deep_in_a_stack() -> None:
@@ -104,7 +180,7 @@ def test_an_empty_or_failed_run_is_no_evidence(document: dict[str, Any], reason:
         ('{"events": []}'.encode("utf-16"), "not UTF-8"),
         (b'{"events": [' + b"[" * 100_000, "nested too deeply"),
         (b'{"events": [{"result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]}", "nested too deeply"),
-        (b'{"events": [{"call": "a", "args": {"x": ' + b"9" * 5000 + b"}}]}", "number"),
+        (b'{"events": [], "x": ' + b"9" * 5000 + b"}", "number"),
         (b"5", "mapping with events"),
         (b'{"event": []}', "key events"),
         (b'{"events": {}}', "list of mappings"),

@@ -238,6 +238,142 @@ def test_unusable_rows_name_their_place(file: Path) -> None:
         row.read()
 
 
+# -------------------------------------------------------------------------------------------- events among the rows
+
+_EVENT_LIKE = [{"result": "pass"}, {"user": "Ann"}, {"call": "x", "args": {}}]
+_ROWS = [_TRACE, _RESULT, _FAILED, _TRACE["events"]]
+
+
+def _shapes(items: list[Any]) -> dict[str, str]:
+    return {
+        "runs.json": json.dumps(items),
+        "indented.json": json.dumps(items, indent=1),
+        "results.json": json.dumps({"results": items}),
+        "lines.jsonl": _lines(items),
+        "results.jsonl": _lines({"results": items}),
+    }
+
+
+@pytest.mark.parametrize("name", _shapes([]))
+@pytest.mark.parametrize("before", [1, 2, 3])
+@pytest.mark.parametrize("row", _ROWS, ids=["trace", "result", "failed", "list"])
+def test_what_looks_like_an_event_before_rows_is_a_row_of_its_own(
+    tmp_path: Path, name: str, before: int, row: Any
+) -> None:
+    """It is an error, and the rows after it are read: an array is a trace only where nothing in it is a row."""
+    items = [*_EVENT_LIKE[:before], row, _TRACE, _EVENT_LIKE[0], row]
+    runs = list(iter_runs([_write(tmp_path / name, _shapes(items)[name])]))
+    assert [run.error is None for run in runs] == [False] * before + [True, True, False, True]
+    assert [run.number for run in runs] == list(range(1, len(items) + 1))
+
+
+@pytest.mark.parametrize("name", _shapes([]))
+def test_events_alone_are_one_trace(tmp_path: Path, name: str) -> None:
+    """Also where one of them is of no kind: that is a problem of the trace."""
+    items = [*_EVENT_LIKE, {"cal": "misspelt"}, 5]
+    (run,) = iter_runs([_write(tmp_path / name, _shapes(items)[name])])
+    assert run.trace is not None
+    assert len(run.trace) == len(items)
+    assert len(run.trace.problems) == 3
+
+
+def test_an_ambiguous_event_makes_the_list_an_error(file: Path) -> None:
+    """A trace of which one event can't be used is no trace; among rows it is one error of several."""
+    twice = '{"call": "y", "call": "x"}'
+    for text in (f'[{twice}, {{"user": "hi"}}]', f'[{{"user": "hi"}}, {twice}]'):
+        (run,) = iter_runs([_write(file, text)])
+        assert "stands twice" in str(run.error)
+    runs = iter_runs([_write(file, f"[{twice}, {json.dumps(_TRACE)}]")])
+    assert [run.error is None for run in runs] == [False, True]
+
+
+def test_lines_may_hold_several_rows(tmp_path: Path) -> None:
+    """Lists of rows and mappings with results are read, each row with its line and its place in it."""
+    two = [_TRACE, _RESULT]
+    path = _write(
+        tmp_path / "runs.jsonl",
+        _lines(_TRACE, two, {"results": two, "version": 1}, {"results": [_TRACE]}, [_TRACE], _TRACE["events"]),
+    )
+    runs = list(iter_runs([path]))
+    assert [run.error for run in runs] == [None] * 8
+    assert [run.place for run in runs] == [
+        "line 1",
+        "line 2, row 1",
+        "line 2, row 2",
+        "line 3, row 1",
+        "line 3, row 2",
+        "line 4, row 1",
+        "line 5, row 1",
+        "line 6",
+    ]
+    assert [run.number for run in runs] == list(range(1, 9))
+
+
+@pytest.mark.parametrize("empty", [[], {"results": []}])
+def test_a_line_without_rows_is_an_error(tmp_path: Path, empty: Any) -> None:
+    """It is named as other lines are that hold no run."""
+    runs = list(iter_runs([_write(tmp_path / "runs.jsonl", _lines(empty, _TRACE))]))
+    assert [run.place for run in runs] == ["line 1", "line 2"]
+    assert [run.error is None for run in runs] == [False, True]
+    assert "no row" in str(runs[0].error)
+
+
+# -------------------------------------------------------------------------------------------- where something is amiss
+
+_ONE = json.dumps(_TRACE)
+_PLACES = {
+    "no comma between keys": (f'[\n{_ONE},\n{_ONE},\n  {{"name" "x"}}]', "row 3", 4, 11),
+    "no comma between rows": (f"[{_ONE}\n {_ONE}]", "row 2", 2, 2),
+    "no JSON": (f"[{_ONE},\n\n oops]", "row 2", 3, 2),
+    "after the end": (f"[{_ONE}]\n\nx", "row 2", 3, 1),
+    "a key that is no text": ('{"a": 1,\n 2: 3}', "", 2, 2),
+    "the end in a text": (f'[{_ONE},\n{{"name": "xy', "row 2", 2, 10),
+    "a key twice": (f'[{_ONE},\n  {{"x": 1, "x": 2}}]', "row 2", 2, 3),
+    "too deep": (f"[{_ONE},\n   " + "[" * 100_000, "row 2", 2, 4),
+    "in the results": (f'{{"results": [\n{_ONE}, {{]', "row 2", 2, len(_ONE) + 4),
+}
+
+
+@pytest.mark.parametrize(("text", "place", "line", "column"), _PLACES.values(), ids=_PLACES.keys())
+@pytest.mark.parametrize("chunk", [16, 100, 1_000_000])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "marked"])
+def test_errors_in_a_document_say_where(
+    file: Path, monkeypatch: pytest.MonkeyPatch, text: str, place: str, line: int, column: int, chunk: int, mark: str
+) -> None:
+    """They name the row, and the line and column of the file, however little of it is held at a time."""
+    monkeypatch.setattr(rows, "_CHUNK", chunk)
+    (error,) = [run.error for run in iter_runs([_write(file, mark + text)]) if run.error]
+    assert (error.source, error.place) == (str(file), place)
+    assert error.problem.endswith(f"at line {line}, column {column}")
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1_000_000])
+def test_bytes_that_are_no_text_are_counted(file: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    """The byte is that of the file, from 0, also after a byte order mark."""
+    monkeypatch.setattr(rows, "_CHUNK", chunk)
+    for data in (b'["\xc3\xa9\xff"]', b'\xef\xbb\xbf["\xff"]', b'["' + b"x" * 99 + b'\xff"]', b'["\xc3"]'):
+        (error,) = [run.error for run in iter_runs([_write(file, data)]) if run.error]
+        bad = data.index(b"\xff") if b"\xff" in data else data.index(b"\xc3")
+        assert error.problem.endswith(f"at byte {bad}")
+
+
+def test_a_number_too_long_spoils_what_holds_it_alone(tmp_path: Path) -> None:
+    """In a result it is a problem of the trace, elsewhere an error of the row; the same in every shape of file."""
+    number = "9" * 5000
+    inside = f'{{"events": [{{"call": "a"}}, {{"result": {{"n": {number}}}, "of": "a"}}]}}'
+    row = f'{{"passed": true, "detailed_trace": ["User: x"], "n": {number}}}'
+    for name, text in {
+        "array.json": f"[{inside}, {row}, {inside}]",
+        "results.json": f'{{"results": [{inside}, {row}, {inside}]}}',
+        "runs.jsonl": f"{inside}\n{row}\n{inside}\n",
+    }.items():
+        first, second, third = iter_runs([_write(tmp_path / name, text)])
+        assert "4300 digits" in str(second.error)
+        for run in (first, third):
+            assert run.trace is not None
+            assert "undecodable result" in run.trace.problems[0].reason
+
+
 # --------------------------------------------------------------------------------------------------- files and folders
 
 

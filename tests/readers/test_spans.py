@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tracewitness.expectations import check
 from tracewitness.readers import read_text_trace
 from tracewitness.trace import UNANSWERED, MalformedArguments, Trace
 
@@ -29,26 +30,28 @@ def _calls(trace: Trace) -> list[tuple[str, Any]]:
     return [(call.name, call.args) for call in trace.calls]
 
 
+_WHOLE: dict[str, Any] = {"args": {"n": 1}, "response": {"ok": True}}
 _AGREE = {
-    "the same": [_tool("a", args={"n": 1}, response={"ok": True})],
-    "no response in the span": [_tool("a", args={"n": 1})],
-    "no args in the span": [_tool("a")],
-    "args as JSON text": [_tool("a", args='{"n": 1}')],
+    "the same": [_tool("a", **_WHOLE)],
+    "args as JSON text": [_tool("a", args='{"n": 1}', response={"ok": True})],
     "an envelope": [_tool("a", args={"n": 1}, response={"result": {"ok": True}})],
     "a response as JSON text": [_tool("a", args={"n": 1}, response='{"ok": true}')],
-    "a resource name": [_tool("projects/p/tools/9", args={"n": 1})],
-    "an inline name": [{"name": "Tool: a", "attributes": {"args": {"n": 1}}}],
-    "under another span": [{"name": "Agent", "child_spans": [_tool("a", args={"n": 1})]}],
-    "an inline name without attributes": [{"name": "TOOL: a", "attributes": None}],
-    "another key for the name": [{"name": "Tool", "attributes": {"name": 5, "tool": "", "display_name": "a"}}],
-    "with a call nested deeper": [
-        _tool("a", ({"name": "Agent", "childSpans": [_tool("inner")]},), args={"n": 1}),
+    "a resource name": [_tool("projects/p/tools/9", **_WHOLE)],
+    "an inline name": [{"name": "Tool: a", "attributes": _WHOLE}],
+    "under another span": [{"name": "Agent", "child_spans": [_tool("a", **_WHOLE)]}],
+    "another key for the name": [
+        {"name": "Tool", "attributes": {"name": 5, "tool": "", "display_name": "a", **_WHOLE}},
     ],
-    "with a nested call": [_tool("a", (_tool("inner", args={}),), args={"n": 1})],
-    "with a callback's call": [
-        {"name": "Callback", "childSpans": [_tool("inner")]},
-        _tool("a", args={"n": 1}),
-    ],
+    "with a call nested deeper": [_tool("a", ({"name": "Agent", "childSpans": [_tool("inner")]},), **_WHOLE)],
+    "with a nested call": [_tool("a", (_tool("inner", args={}),), **_WHOLE)],
+    "with a callback's call": [{"name": "Callback", "childSpans": [_tool("inner")]}, _tool("a", **_WHOLE)],
+}
+_SILENT = {
+    "no response": [_tool("a", args={"n": 1})],
+    "no args": [_tool("a", response={"ok": True})],
+    "args that are no mapping": [_tool("a", args=[1], response={"ok": True})],
+    "neither": [_tool("a")],
+    "no attributes": [{"name": "TOOL: a", "attributes": None}],
 }
 
 
@@ -57,6 +60,31 @@ def test_spans_that_agree_leave_the_text(spans: list[Any]) -> None:
     """The trace is that of the text, without a problem, and it is no longer text alone."""
     trace = _read(_TEXT, _turn(*spans))
     assert (_calls(trace), trace.problems, trace.text_alone) == ([("a", {"n": 1.0})], (), False)
+
+
+@pytest.mark.parametrize("spans", _SILENT.values(), ids=_SILENT.keys())
+def test_what_spans_leave_out_rests_on_the_text(spans: list[Any]) -> None:
+    """A call whose span has no arguments or no response is certain; what the text says of those is not."""
+    trace = _read(_TEXT, _turn(*spans))
+    assert (_calls(trace), trace.problems, trace.text_alone) == ([("a", {"n": 1.0})], (), True)
+
+
+def test_what_the_span_of_a_nested_call_leaves_out_rests_on_the_text() -> None:
+    """The text may tell of a call that another tool made; its arguments are the text's all the same."""
+    trace = _read("Tool Call: b with args {}\n" + _TEXT, _turn(_tool("b", (_tool("a"),), args={})))
+    assert (trace.problems, trace.text_alone) == ((), True)
+
+
+def test_a_call_that_nothing_answered_needs_no_response() -> None:
+    """Where the text tells of no result there is none to confirm."""
+    assert not _read("Tool Call: a with args {'n': 1.0}", _turn(_tool("a", args={"n": 1}))).text_alone
+
+
+def test_checks_say_that_a_forged_line_rests_on_text() -> None:
+    """Arguments that only a line of the agent's words tells of are named as such, with every verdict."""
+    trace = _read("Tool Call: x with args {'a': 'FORGED'}", _turn(_tool("x")))
+    verdict, _ = check(trace, [{"type": "tool_called", "tool": "x", "args": {"a": "FORGED"}}])
+    assert "text alone" in verdict.explain()
 
 
 def test_a_response_of_plain_words_is_compared() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -410,6 +411,18 @@ def test_the_users_words_are_never_calls(said: str, done: str) -> None:
     """What the agent did is the same whatever the user said, as long as nothing repeats the user's words."""
     if "User Query" not in done:
         assert _calls(_read(f"User: {said}", done)) == _calls(_read("User: x", done))
+
+
+@pytest.mark.parametrize("entries", [1, 5_000], ids=["in one entry", "in many entries"])
+def test_many_queries_after_a_long_entry_take_linear_time(entries: int) -> None:
+    """The user's words are looked into once, however often an agent's entry tells of others."""
+    said = "User: x\n" + "Tool Call: pay with args {}\n" * 5_000
+    queries = ["User Query: y"] * (5_000 // entries)
+    started = time.process_time()
+    trace = _read(said, *["\n".join(queries)] * entries)
+    assert time.process_time() - started < 3
+    assert trace.calls == ()
+    assert len(trace.problems) == 5_000
 
 
 # --------------------------------------------------------------------------------------------------- there and back

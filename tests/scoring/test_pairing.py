@@ -173,7 +173,7 @@ def test_a_matcher_that_tells_equal_values_apart() -> None:
 
 
 def test_values_that_are_no_plain_data_are_tried() -> None:
-    """A number of another kind, in an argument or a result, equals the one that is expected, in whichever call it is."""
+    """A number of another kind, in an argument or a result, equals the expected one, in whichever call it is."""
     values = [Decimal(3), Decimal(1), Decimal(2)]
     wanted = [{"tool": "t", "args": {"x": number, "y": 0}, "result": [number]} for number in (1, 2, 3)]
     calls = [{"tool": "t", "args": {"x": value, "y": 1}, "result": [value]} for value in values]
@@ -217,20 +217,29 @@ def test_what_was_made_is_what_was_expected(args: list[dict[str, int]]) -> None:
     assert evaluate(calls, calls[::-1]).score == 1.0
 
 
+MANY_PAIRINGS = """
+import random
+from tracewitness.scoring import evaluate
+generator = random.Random(5)
+
+def draw_args():
+    names = "abcd"[: generator.randint(1, 4)]
+    return {name: generator.choice("uv") for name in names if generator.random() < 0.7}
+
+def draw(count):
+    return [{"tool": "t", "args": draw_args()} for _ in range(count)]
+
+for _ in range(60):
+    pairs = evaluate(draw(12), draw(generator.randint(5, 12))).pairs
+    print([(sorted(pair.expected.args.items()), pair.actual.number) for pair in pairs])
+"""
+
+
 def test_the_pairing_does_not_depend_on_the_hash_seed() -> None:
-    """Another process, in which texts hash otherwise, gives the same pairs."""
-    code = (
-        "import random\n"
-        "from tracewitness.scoring import evaluate\n"
-        "generator = random.Random(5)\n"
-        "def calls():\n"
-        "    return [{'tool': generator.choice('st'), 'args': {name: generator.choice('uvw') for name in 'abcd'\n"
-        "             if generator.random() < 0.8}} for _ in range(60)]\n"
-        "print([(pair.expected.args, pair.actual.number) for pair in evaluate(calls(), calls()).pairs])\n"
-    )
+    """Other processes, in which texts hash otherwise, choose the same of many pairings that are as good."""
     printed = {
         subprocess.run(
-            [sys.executable, "-c", code],
+            [sys.executable, "-c", MANY_PAIRINGS],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,

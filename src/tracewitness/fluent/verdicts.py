@@ -22,9 +22,10 @@ def verdicts_on(trace: Trace, checks: Sequence[Operator], score: Callable[[], Sc
         score: makes the check of the score; None where nothing is scored. The score itself is not computed twice: the
             check is asked only where a tool's name may be ambiguous, and has a verdict only where that breaks it.
     """
-    ambiguous = score is not None and any(short_tool_name(call.name) for call in trace.index.calls)
-    asked = [score(), *checks] if ambiguous and score is not None else checks
-    return [verdict for verdict in compile_checks(asked).check(trace) if not _made_by(verdict, wording.scored)]
+    if score is None or not any(short_tool_name(call.name) for call in trace.index.calls):
+        return compile_checks(checks).check(trace)
+    scored, *others = compile_checks([score(), *checks]).check(trace)
+    return others if _made_by(scored, wording.scored) else [scored, *others]
 
 
 def violations_of(verdicts: Iterable[Verdict], trace: Trace) -> tuple[Violation, ...]:

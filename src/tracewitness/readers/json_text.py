@@ -13,9 +13,6 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from tracewitness.display import printable, show
-from tracewitness.errors import ReadError
-
 __all__ = ["Decoded", "decode_text", "decode_value", "holds_raw", "keys_are_unique", "raw_text"]
 
 _encode = msgspec.json.Encoder().encode
@@ -125,13 +122,13 @@ def holds_raw(value: Any) -> bool:
     return False
 
 
-def raw_text(value: Any) -> str:
+def raw_text(value: Any) -> str | None:
     """Write data that holds such a number as JSON again, with all its digits.
 
-    Raises:
-        ReadError: it holds half a surrogate pair too.
+    Returns:
+        The text; None where there is none, since half a surrogate pair stands beside the number.
     """
     try:
         return _encode(value).decode("utf-8")
-    except (ValueError, RecursionError) as error:
-        raise ReadError(f"{show(value)} can't be read: {printable(str(error))}") from error
+    except (ValueError, RecursionError):
+        return None

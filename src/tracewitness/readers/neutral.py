@@ -16,7 +16,15 @@ from tracewitness.errors import ReadError
 from tracewitness.readers.json_text import Decoded, decode_text, holds_raw, keys_are_unique, raw_text
 from tracewitness.trace import Record, Trace
 
-__all__ = ["decode_plainly", "decode_trace", "is_neutral", "read_neutral", "refuse_two_accounts", "usable"]
+__all__ = [
+    "UnusableError",
+    "decode_plainly",
+    "decode_trace",
+    "is_neutral",
+    "read_neutral",
+    "refuse_two_accounts",
+    "usable",
+]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ACCOUNTS = ("events", "results", "detailed_trace")
@@ -48,6 +56,19 @@ class _Document(Struct, gc=False):
 
 _decode_document = msgspec.json.Decoder(_Document).decode
 _decode_plain = msgspec.json.Decoder().decode
+
+
+class UnusableError(ReadError):
+    """Data that was decoded and can't be used.
+
+    Attributes:
+        data: what was decoded, for what can be told of it, such as its name.
+    """
+
+    def __init__(self, problem: str, data: Any) -> None:
+        super().__init__(problem)
+        self.data = data
+        self.args = (problem, data)
 
 
 def is_neutral(document: Any) -> bool:
@@ -164,7 +185,7 @@ def _decode_leniently(data: bytes) -> Any:
         raise ReadError("nested too deeply to be read") from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise ReadError(f"not JSON: {printable(error.msg)} at {place}") from error
+        raise ReadError(f"not JSON: {printable(error.msg.removesuffix(' at'))} at {place}") from error
 
 
 def usable(decoded: Decoded) -> Any:
@@ -174,15 +195,17 @@ def usable(decoded: Decoded) -> Any:
     can't be read, which is a problem of the trace and not of the whole file.
 
     Raises:
-        ReadError: a key stands twice, or such a number stands elsewhere.
+        UnusableError: a key stands twice, or such a number stands elsewhere.
     """
+    value = decoded.value
     if decoded.repeated_key is not None:
-        raise ReadError(f"the key {show(decoded.repeated_key)} stands twice in one object, which is ambiguous")
+        problem = f"the key {show(decoded.repeated_key)} stands twice in one object, which is ambiguous"
+        raise UnusableError(problem, value)
     if not decoded.has_raw:
-        return decoded.value
-    value = _with_raw_texts(decoded.value)
+        return value
+    value = _with_raw_texts(value)
     if holds_raw(value):
-        raise ReadError(f"a number that can't be read: it has more than {_MOST_DIGITS} digits")
+        raise UnusableError(f"a number that can't be read: it has more than {_MOST_DIGITS} digits", value)
     return value
 
 
@@ -201,8 +224,6 @@ def _event_with_raw_texts(event: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key, value in event.items():
         raw_key = f"raw_{key}"
-        if key in ("args", "result") and raw_key not in event and holds_raw(value):
-            kept[raw_key] = raw_text(value)
-        else:
-            kept[key] = value
+        text = raw_text(value) if key in ("args", "result") and raw_key not in event and holds_raw(value) else None
+        kept[key if text is None else raw_key] = value if text is None else text
     return kept

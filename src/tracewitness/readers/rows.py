@@ -20,7 +20,7 @@ from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
 from tracewitness.readers.folders import LINES_SUFFIXES, Found, find_files
 from tracewitness.readers.json_text import decode_value
-from tracewitness.readers.neutral import decode_plainly, refuse_two_accounts, usable
+from tracewitness.readers.neutral import UnusableError, decode_plainly, refuse_two_accounts, usable
 from tracewitness.readers.registry import READERS, trace_of
 from tracewitness.trace import Record, Trace
 
@@ -283,7 +283,8 @@ def _rows_of_line(line: bytes) -> Iterable[tuple[str, Any]]:
         data = decode_plainly(line)
         rows = _listed_rows(data)
     except ReadError as error:
-        return [("", _Refused(None, f"{error.problem}; each line is a run in JSON"))]
+        data = error.data if isinstance(error, UnusableError) else None
+        return [("", _Refused(data, f"{error.problem}; each line is a run in JSON"))]
     if rows is None:
         return [("", data)]
     found = list(_rows_or_trace(rows))
@@ -486,10 +487,9 @@ class _Buffer:
             try:
                 decoded = decode_value(self._text, self._at)
             except json.JSONDecodeError as error:
-                torn = self._is_cut_off(error, 0)
+                failure = self._failure(error)  # before reading on, which moves the text
                 if not self._is_cut_off(error, _LONGEST_PIECE) or not self._fill():
-                    what = "the file ends in the middle of a row" if torn else "not JSON"
-                    raise self.error(f"{what}: {printable(error.msg)}", error.pos) from error
+                    raise failure from error
             except RecursionError as error:
                 raise self.error("a row is nested too deeply to be read") from error
             else:
@@ -498,12 +498,16 @@ class _Buffer:
                     break
         try:
             value = usable(decoded)
-        except ReadError as error:
+        except UnusableError as error:
             if not refuse:
                 raise self.error(error.problem) from error
-            value = _Refused(decoded.value, self.error(error.problem).problem)
+            value = _Refused(error.data, self.error(error.problem).problem)
         self._at = decoded.end
         return value
+
+    def _failure(self, error: json.JSONDecodeError) -> ReadError:
+        what = "the file ends in the middle of a row" if self._is_cut_off(error, 0) else "not JSON"
+        return self.error(f"{what}: {printable(error.msg.removesuffix(' at'))}", error.pos)
 
     def _is_cut_off(self, error: json.JSONDecodeError, near: int) -> bool:
         """Whether decoding failed at the buffer's end, or at most so many characters before it."""

@@ -132,7 +132,9 @@ class Condition:
 
     def __hash__(self) -> int:
         if self._identity is None:
-            self._identity = self.slot, strict_key(self._compiled.expected)
+            expected: Any = self._compiled.expected
+            part = expected if isinstance(self.slot, Slot) else expected[self.slot]
+            self._identity = self.slot, part if isinstance(part, Matcher) else strict_key(part)
         return hash(self._identity)
 
 

@@ -1,0 +1,95 @@
+"""Turn the objects of providers' SDKs into plain data, without importing an SDK or validating through its types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any, Final
+
+from tracewitness.display import show
+from tracewitness.errors import ReadError
+
+__all__ = ["is_sdk_object", "plain"]
+
+# The top packages whose objects are responses or parts of them. Roots, since everything below them moves.
+_SDKS: Final = frozenset(
+    {"anthropic", "cohere", "google", "groq", "litellm", "mistralai", "ollama", "openai", "together", "vertexai"}
+)
+_SCALARS: Final = frozenset({str, int, float, bool, type(None), bytes})
+
+
+def is_sdk_object(value: object) -> bool:
+    """Whether a value is an instance of a class of a known SDK that says how it is dumped."""
+    return _is_of_sdk(type(value)) and _dumper(type(value)) is not None
+
+
+def plain(value: Any) -> Any:
+    """Return a value with every SDK object in it, at any depth, as a mapping. Fields that no SDK knows are kept.
+
+    Raises:
+        ReadError: an object can't be dumped, or it is nested too deeply, perhaps in itself.
+
+    >>> from types import SimpleNamespace
+    >>> plain([SimpleNamespace(role="user", content="hi")])
+    [{'role': 'user', 'content': 'hi'}]
+    """
+    try:
+        return _plain(value)
+    except RecursionError as error:
+        raise ReadError("nested too deeply to be read") from error
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if kind is SimpleNamespace:
+        return _plain(vars(value))
+    dump = _dumper(kind)
+    return value if dump is None else _plain(_dumped(value, dump))
+
+
+def _is_of_sdk(kind: type) -> bool:
+    return any(base.__module__.partition(".")[0] in _SDKS for base in kind.__mro__)
+
+
+def _dumper(kind: type) -> Callable[[Any], Any] | None:
+    """Return what makes plain data of an object of a class.
+
+    It is looked for on the class: a mock has every method, its class has none.
+    """
+    if callable(getattr(kind, "model_dump", None)):
+        return _dump_model
+    if _is_of_sdk(kind):
+        for method in ("to_dict", "to_json_dict"):
+            found = getattr(kind, method, None)
+            if callable(found):
+                return lambda value: found(value)
+    return None
+
+
+def _dump_model(value: Any) -> Any:
+    """Dump a pydantic model. A server's odd value in a field is no reason for a warning: readers find it."""
+    try:
+        return value.model_dump(warnings=False)
+    except TypeError:
+        return value.model_dump()
+
+
+def _dumped(value: Any, dump: Callable[[Any], Any]) -> Any:
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        data = dump(value)
+    except Exception as error:  # a foreign method may raise anything
+        raise ReadError(f"a {name} can't be turned into plain data: {type(error).__name__}: {show(error)}") from error
+    if type(data) is kind:
+        raise ReadError(f"a {name} can't be turned into plain data: its dump is one again")
+    return data

@@ -1,0 +1,222 @@
+"""What the readers of providers' formats share: a trace is built event by event, each with its place in the source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tracewitness.display import show
+from tracewitness.errors import PathPart, ReadError, path_text
+from tracewitness.trace import Problem, Record, Role, Trace
+
+__all__ = ["Path", "Recording", "each_mapping", "one_text", "payload_of", "texts_of"]
+
+Path = tuple[PathPart, ...]
+
+TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
+# What some servers write for “no arguments” that is not JSON: an empty object, and an empty fragment after it.
+_NO_ARGUMENTS: Final = frozenset({"", '{}""'})
+# Mistral's client writes a missing id as this text.
+_NO_IDS: Final = frozenset({"", "null"})
+_NOT_JSON: Final = object()
+
+
+class Recording:
+    """A trace in the making.
+
+    Attributes:
+        calls: how many calls were added.
+        failure: why the last answer never came; it is the trace's lack of evidence where nothing else was read.
+    """
+
+    __slots__ = ("_paths", "_problems", "_records", "calls", "failure")
+
+    def __init__(self) -> None:
+        self._records: list[Record] = []
+        self._paths: list[Path] = []
+        self._problems: list[Problem] = []
+        self.calls = 0
+        self.failure: str | None = None
+
+    def __len__(self) -> int:
+        """Return how many events were added."""
+        return len(self._records)
+
+    @property
+    def records(self) -> list[Record]:
+        """The events so far."""
+        return self._records
+
+    def say(self, role: Role, text: str, path: Path, by: Any = None) -> None:
+        """Add a message."""
+        agent: str | UnsetType = by if isinstance(by, str) and by else UNSET
+        if role == "agent":
+            record = Record(agent=text, by=agent)
+        elif role == "user":
+            record = Record(user=text)
+        else:
+            record = Record(system=text)
+        self._add(record, path)
+
+    def call(
+        self,
+        name: Any,
+        arguments: Any,
+        call_id: Any,
+        path: Path,
+        *,
+        by: Any = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        """Add a call. One without a name is a problem.
+
+        Arguments:
+            name, call_id: as they were recorded.
+            arguments: a mapping, JSON text, or whatever stands there for none.
+            by: the agent that called, where it is known.
+            metadata: what stands beside the arguments.
+        """
+        if not isinstance(name, str) or not name:
+            self.doubt(f"a call without a name: {show(name)}", path)
+            return
+        args, raw_args = _read_arguments(arguments)
+        self.calls += 1
+        record = Record(
+            call=name,
+            args=args,
+            raw_args=raw_args,
+            id=self._id(call_id, path),
+            by=by if isinstance(by, str) and by else UNSET,
+            metadata=metadata or UNSET,
+        )
+        self._add(record, path)
+
+    def answer(self, payload: Any, call_id: Any, path: Path, *, of: Any = None, is_error: bool | None = None) -> None:
+        """Add a result.
+
+        Arguments:
+            of: the tool's name, where it is recorded.
+            is_error: None where the recording doesn't say.
+        """
+        record = Record(
+            result=payload,
+            of=of if isinstance(of, str) and of else UNSET,
+            id=self._id(call_id, path),
+            is_error=UNSET if is_error is None else is_error,
+        )
+        self._add(record, path)
+
+    def doubt(self, reason: str, path: Path, *, hides_call: bool = True) -> None:
+        """Add a problem: something that could not be made sense of."""
+        self._problems.append(Problem(reason, place=path_text(path), hides_call=hides_call))
+
+    def trace(self, name: str) -> Trace:
+        """Return the trace."""
+        paths = self._paths
+        return Trace(
+            self._records,
+            name=name,
+            problems=self._problems,
+            no_evidence=None if self._records else self.failure or "the recording is empty",
+            place_of=lambda position: path_text(paths[position]),
+        )
+
+    def _add(self, record: Record, path: Path) -> None:
+        self._records.append(record)
+        self._paths.append(path)
+
+    def _id(self, value: Any, path: Path) -> str | int | UnsetType:
+        if value.__class__ is str:
+            return UNSET if value in _NO_IDS else value
+        if value is None:
+            return UNSET
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
+            return value
+        self.doubt(f"an id is a text, not {show(value)}", path, hides_call=False)
+        return UNSET
+
+
+def _read_arguments(value: Any) -> tuple[Any, str | UnsetType]:
+    """Return arguments as an object, or as they were where they are none: a value, or a text that is not JSON."""
+    if value.__class__ is dict:
+        return value, UNSET
+    if isinstance(value, str):
+        decoded = _decoded(value)
+        if isinstance(decoded, str):  # encoded twice
+            decoded = _decoded(decoded)
+        if isinstance(decoded, dict):
+            return decoded, UNSET
+        return ({}, UNSET) if _is_nothing(decoded) else (UNSET, value)
+    if isinstance(value, Mapping):
+        return dict(value), UNSET
+    return ({} if _is_nothing(value) else value), UNSET
+
+
+def _decoded(text: str) -> Any:
+    """Decode JSON text, as widely as JSON is written."""
+    if text.strip() in _NO_ARGUMENTS:
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return _NOT_JSON
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether a value stands for no arguments: null, or the empty list that PHP makes of an empty object."""
+    return value is None or (isinstance(value, (list, tuple)) and not value)
+
+
+def texts_of(parts: Any) -> list[str]:
+    """Return the texts among the parts of a message's content, which may be one text."""
+    if isinstance(parts, str):
+        return [parts]
+    return [text for text in map(one_text, parts) if text is not None] if isinstance(parts, list) else []
+
+
+def one_text(part: Any) -> str | None:
+    """Return the text of a part, or None where it is of another kind."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and part.get("type") in TEXT_PARTS:
+        text = part.get("text")
+        return text if isinstance(text, str) else None
+    return None
+
+
+def payload_of(content: Any) -> Any:
+    """Return what a tool gave back: a list of one text is that text, everything else stays as it was recorded."""
+    if isinstance(content, list) and len(content) == 1:
+        text = one_text(content[0])
+        return content if text is None else text
+    return content
+
+
+def each_mapping(recording: Recording, items: Any, path: Path, what: str) -> Iterator[tuple[Mapping[str, Any], Path]]:
+    """Yield the mappings of a list with their places; whatever else is there is a problem.
+
+    Arguments:
+        what: what the items are, in the singular.
+    """
+    if not isinstance(items, list):
+        if items is not None:
+            recording.doubt(f"a list was promised, this is {show(items)}", path)
+        return
+    for index, item in enumerate(items):
+        if isinstance(item, Mapping):
+            yield item, (*path, index)
+        else:
+            recording.doubt(f"{what} is a mapping, not {show(item)}", (*path, index))
+
+
+def refuse(document: Any, shape: str) -> ReadError:
+    """Return the error for a document that is nothing of the kind."""
+    found = show(list(document)) if isinstance(document, Mapping) else show(document)
+    return ReadError(f"{shape}; this is {found}")
