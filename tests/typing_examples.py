@@ -8,16 +8,24 @@ from tracewitness import (
     ANY,
     CheckSet,
     Difference,
+    EvaluationResult,
+    Expectation,
+    ExpectedCall,
     Not,
     OneOf,
     Regex,
+    RepeatedResult,
     ToolCall,
+    ToolScoreAssertionError,
     Trace,
     Verdict,
     apply_to_result,
+    assert_tools,
     check,
     compile_checks,
     differences,
+    evaluate,
+    expect,
     load_suite,
     matches,
 )
@@ -52,6 +60,48 @@ def values() -> None:
     """Values match or differ."""
     assert_type(matches({"a": 1}, {"a": 1}, policy="strict"), bool)
     assert_type(differences(1, 2), list[Difference])
+
+
+def contracts() -> None:
+    """A contract is built in one expression; what ends it gives a result."""
+    contract = (
+        expect(lambda prompt: [{"tool": prompt}])
+        .on("hi")
+        .calls("search", city=ANY)
+        .then_calls("book", flight=Regex(r"FL-\d+"))
+        .not_before("book", {"tool": "search", "result": {}})
+        .followed_by("search", "book", flight=ANY)
+        .at_most("search", 2)
+        .check({"type": "max_errors", "max": 0})
+        .with_score(0.9)
+        .with_weights(argument_f1=2)
+    )
+    assert_type(contract, Expectation)
+    assert_type(contract.run(), EvaluationResult)
+    assert_type(contract.repeat(10, at_least=9).run(), RepeatedResult)
+    assert_type(contract.to_yaml("books"), str)
+
+
+async def async_contracts() -> None:
+    """What is awaited gives the same."""
+    contract = expect([]).no_calls()
+    assert_type(await contract.run_async(), EvaluationResult)
+    assert_type(await contract.repeat(10, concurrency=5).run_async(), RepeatedResult)
+
+
+def scores() -> None:
+    """Expected calls are mappings or `ExpectedCall`; actual ones a trace, mappings or calls."""
+    made = [{"tool": "search", "args": {"city": "NYC"}}]
+    result = evaluate([ExpectedCall("search", {"city": ANY})], made, {"argument_f1": 1}, forbidden=["delete"])
+    assert_type(result, EvaluationResult)
+    assert_type(result.missing_calls, tuple[ExpectedCall, ...])
+    assert_type(result.unexpected_calls, tuple[ToolCall, ...])
+    assert_type(assert_tools(made, Trace.from_events([]), 0.9), EvaluationResult)
+    try:
+        assert_tools(made, made)
+    except ToolScoreAssertionError as error:
+        assert_type(error.result, EvaluationResult)
+        assert_type(error.repeated, RepeatedResult | None)
 
 
 def files() -> None:

@@ -166,12 +166,13 @@ def test_the_warning_of_an_async_run_and_of_judge_points_at_the_caller() -> None
     async def main() -> EvaluationResult:
         return await expect(made("a")).calls("a").calls("b").with_score(0.5).run_async()
 
-    with pytest.warns(UserWarning, match="not called: b") as caught:
-        asyncio.run(main())
-        expect([]).calls("a").calls("b").with_score(0.5).judge(trace(call("a")))
-    assert [warning.filename for warning in caught] == [__file__, __file__]
     here = test_the_warning_of_an_async_run_and_of_judge_points_at_the_caller
-    assert [warning.lineno for warning in caught] == [line_of(here, ".run_async()"), line_of(here, ".judge(")]
+    with pytest.warns(UserWarning, match="not called: b") as of_run:
+        asyncio.run(main())
+    with pytest.warns(UserWarning, match="not called: b") as of_judge:
+        expect([]).calls("a").calls("b").with_score(0.5).judge(trace(call("a")))
+    for warning, part in ((of_run[0], ".run_async()"), (of_judge[0], ".judge(")):
+        assert (warning.filename, warning.lineno) == (__file__, line_of(here, part))
 
 
 def line_of(function: Callable[..., Any], part: str) -> int:
@@ -220,6 +221,12 @@ def test_a_ban_over_two_lines(ban: Any) -> None:
     """A line break is no way round a ban, nor is a further argument."""
     subject = [{"tool": "sh", "args": {"command": "cd /\nrm -rf *", "cwd": "/"}}]
     assert not outcome(expect(subject).does_not_call("sh", command=ban))
+
+
+def test_a_ban_that_a_line_break_slips_past_is_warned_of() -> None:
+    """A dot stops at a line break; who bans by such a pattern is told so."""
+    with pytest.warns(UserWarning, match="a line break slips past"):
+        expect([]).does_not_call("sh", command=Regex(".*rm -rf.*"))
 
 
 @pytest.mark.parametrize("args", ['{"command": ', [1]], ids=["text", "list"])
@@ -329,7 +336,8 @@ TWINS: list[tuple[str, Callable[[Expectation], Expectation], bool]] = [
     ("exactly with one argument more", lambda c: c.calls("search").calls("search").calls("book", seat=2).exactly(),
      False),
     ("exactly with a call more", lambda c: c.calls("search").calls("book").exactly(), False),
-    ("exactly, swapped", lambda c: c.calls("search", to="LAX").calls("search", to="NYC").calls("book").exactly(), False),
+    ("exactly, swapped", lambda c: c.calls("search", to="LAX").calls("search", to="NYC").calls("book").exactly(),
+     False),
     ("exactly nothing", lambda c: c.exactly(), False),
 ]  # fmt: skip
 
@@ -379,7 +387,7 @@ def test_a_contract_can_be_judged_on_many_traces() -> None:
     assert contract.evaluate(trace(call("a"))).passed
     assert not contract.evaluate(trace(call("a"), call("b"))).passed
     assert contract.judge(trace(call("a"))).passed
-    with pytest.raises(AssertionError, match="^b was called at event 0"):
+    with pytest.raises(AssertionError, match=r"^b was called at event 0"):
         contract.judge(trace(call("b"), call("a")))
 
 

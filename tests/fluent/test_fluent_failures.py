@@ -235,7 +235,7 @@ def test_nothing_unprintable(text: str) -> None:
         expect(made).calls(text + "d", x=text).every_call("b", x=text + "!").returns("b", y=text),
         expect(made).check({"type": "last_tool", "tool": "b", "name": text, "reason": text}),
         expect(Trace.from_events([], error=text)).no_calls(),
-        expect(lambda prompt: made).on(text).calls(text + "d", x=text).repeat(2),
+        expect(lambda _: made).on(text).calls(text + "d", x=text).repeat(2),
     ):
         with pytest.raises(ToolScoreAssertionError) as caught:
             contract.run()

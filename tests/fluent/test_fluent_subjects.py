@@ -92,11 +92,11 @@ SYNC_AGENTS: dict[str, Any] = {
     "partial of an object": functools.partial(Agent()),
     "mock": Mock(return_value=CALLS),
     "magic mock": MagicMock(return_value=CALLS),
-    "gives a tuple": lambda prompt: tuple(CALLS),
+    "gives a tuple": lambda _: tuple(CALLS),
     "gives a trace": lambda prompt: trace(user(prompt), call("search", city="NYC")),
     "gives events": lambda prompt: [{"user": prompt}, {"call": "search", "args": {"city": "NYC"}}],
-    "gives a document": lambda prompt: {"events": [{"call": "search", "args": {"city": "NYC"}}]},
-    "gives tool calls": lambda prompt: trace(call("search", city="NYC")).calls,
+    "gives a document": lambda _: {"events": [{"call": "search", "args": {"city": "NYC"}}]},
+    "gives tool calls": lambda _: trace(call("search", city="NYC")).calls,
 }
 KNOWN_ASYNC_AGENTS: dict[str, Any] = {
     "coroutine function": coroutine_function,
@@ -246,14 +246,14 @@ def test_a_generator_that_failed_is_not_taken_for_a_run_without_calls() -> None:
 class CallableResponse(dict[str, Any]):
     """A response object that happens to be callable."""
 
-    def __call__(self, prompt: str = "") -> None:
+    def __call__(self, _prompt: str = "") -> None:
         raise AssertionError("a response must not be called")
 
 
 class CallableList(list[Any]):
     """A list of events that happens to be callable."""
 
-    def __call__(self, prompt: str = "") -> None:
+    def __call__(self, _prompt: str = "") -> None:
         raise AssertionError("a response must not be called")
 
 
@@ -265,12 +265,71 @@ def test_a_callable_response_is_a_response(response: Any) -> None:
         expect(response).on("hi").calls("a").run()
 
 
+CHAT_ANSWER = {
+    "object": "chat.completion",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "tool_calls",
+            "message": {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"city": "NYC"}'}}
+                ],
+            },
+        }
+    ],
+}
+ANTHROPIC_ANSWER = {
+    "type": "message",
+    "role": "assistant",
+    "stop_reason": "tool_use",
+    "content": [{"type": "tool_use", "id": "t1", "name": "search", "input": {"city": "NYC"}}],
+}
+
+
+class Completion:
+    """A response as an SDK gives it: an object that can be dumped, and called for some reason."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def model_dump(self) -> Any:
+        """Return plain data, as a pydantic model does."""
+        return self._data
+
+    def __call__(self, _prompt: str = "") -> None:
+        raise AssertionError("a response must not be called")
+
+
+@pytest.mark.parametrize("answer", [CHAT_ANSWER, ANTHROPIC_ANSWER], ids=["chat", "anthropic"])
+def test_raw_responses_of_providers(answer: Any) -> None:
+    """As plain data, as an SDK's object (callable or not), and as what an agent returned."""
+    for subject in (answer, Completion(answer)):
+        assert expect(subject).calls("search", city="NYC").nothing_else().run().score == 1.0
+        assert expect(lambda _, given=subject: given).on("hi").calls("search", city="NYC").run().score == 1.0
+        with pytest.raises(UsageError, match="prompt"):
+            expect(subject).on("hi").calls("search").run()
+
+
+def test_an_answer_without_calls() -> None:
+    """An answer in words alone, or in none at all, is a clean run."""
+    for answer in (
+        {**ANTHROPIC_ANSWER, "stop_reason": "end_turn", "content": [{"type": "text", "text": "Hello."}]},
+        {"choices": [{"message": {"role": "assistant", "content": "Hello."}}]},
+    ):
+        assert expect(answer).does_not_call("search").no_calls().run().score == 1.0
+        with pytest.raises(AssertionError, match=r"^search was never called"):
+            expect(answer).calls("search").run()
+
+
 EMPTY: dict[str, Callable[[], Expectation]] = {
     "list": lambda: expect([]),
     "tuple": lambda: expect(()),
     "generator": lambda: expect(made for made in ()),
-    "agent": lambda: expect(lambda prompt: []).on("hi"),
-    "generator agent": lambda: expect(lambda prompt: iter(())).on("hi"),
+    "agent": lambda: expect(lambda _: []).on("hi"),
+    "generator agent": lambda: expect(lambda _: iter(())).on("hi"),
     "words alone": lambda: expect(trace(user("hi"), agent_said("hello"))),
 }
 
@@ -287,8 +346,8 @@ def test_no_call_at_all_is_a_valid_run(begin: Callable[[], Expectation]) -> None
 @pytest.mark.parametrize("produced", [None, "text", b"{}", 5, 1.5, True, {"tool": "search"}, {}, {1, 2}, object()])
 def test_what_is_no_recording(produced: Any) -> None:
     """It is refused: an agent that returned nothing is not one that made no call."""
-    with pytest.raises(ReadError, match="expected a Trace|a run has events"):
-        expect(lambda prompt: produced).on("hi").does_not_call("delete").run()
+    with pytest.raises(ReadError, match=r"expected a Trace|a run has events"):
+        expect(lambda _: produced).on("hi").does_not_call("delete").run()
     with pytest.raises(ReadError):
         expect(produced).does_not_call("delete").run()
 
@@ -301,7 +360,7 @@ def test_a_malformed_call_is_refused() -> None:
 
 def test_an_empty_trace_is_no_evidence() -> None:
     """A recording without an event says nothing: every contract is broken, a ban's too."""
-    with pytest.raises(AssertionError, match="^no evidence: the recording is empty"):
+    with pytest.raises(AssertionError, match=r"^no evidence: the recording is empty"):
         expect(Trace.from_events([])).does_not_call("delete").run()
 
 

@@ -43,7 +43,10 @@ def wilson_interval(held: int, runs: int) -> tuple[float, float]:
     centre = rate + square / (2 * runs)
     spread = _Z * math.sqrt(rate * (1 - rate) / runs + square / (4 * runs * runs))
     scale = 1 + square / runs
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    # The outer bounds are exact; rounding must not move them past the rate.
+    low = (centre - spread) / scale if held else 0.0
+    high = (centre + spread) / scale if held < runs else 1.0
+    return low, high
 
 
 class RepeatedResult(Struct, frozen=True):

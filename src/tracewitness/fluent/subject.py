@@ -9,13 +9,14 @@ from typing import Any
 
 from tracewitness.display import show
 from tracewitness.errors import ReadError, UsageError
-from tracewitness.readers import trace_of
+from tracewitness.readers import read
 from tracewitness.scoring import as_trace
 from tracewitness.trace import ToolCall, Trace
 
 __all__ = ["Subject", "needs_run_async", "read_produced"]
 
-_CALL_KEYS = frozenset({"tool", "name"})
+#: What a mapping with a ``name`` has that is no call as `evaluate` takes it, but a part of some recording.
+_KEYS_OF_RECORDINGS = frozenset({"role", "type", "events"})
 
 
 class Subject:
@@ -104,13 +105,16 @@ def read_produced(produced: Any) -> Trace:
             f"the agent produced {show(produced)}; expected a Trace, a list of calls such as {{'tool': 'search', "
             "'args': {…}}, or a recording in a form that a reader knows"
         )
-    return trace_of(list(produced) if isinstance(produced, tuple) else produced)
+    return read(list(produced) if isinstance(produced, tuple) else produced)
 
 
 def _is_call(item: Any) -> bool:
     if isinstance(item, ToolCall):
         return True
-    return isinstance(item, Mapping) and not _CALL_KEYS.isdisjoint(item) and item.keys().isdisjoint({"role", "events"})
+    if not isinstance(item, Mapping):
+        return False
+    # A call that is named by ``name`` is let through here, since `as_trace` says what is meant.
+    return "tool" in item or ("name" in item and _KEYS_OF_RECORDINGS.isdisjoint(item))
 
 
 def _is_agent(given: Any) -> bool:
@@ -123,7 +127,7 @@ def _is_recording(given: Any) -> bool:
     if inspect.isroutine(given) or isinstance(given, (functools.partial, type)):
         return False
     try:
-        trace_of(given)
+        read(given)
     except ReadError:
         return False
     return True

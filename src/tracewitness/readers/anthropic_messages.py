@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
-from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, texts_of
+from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, texts_of, word
 from tracewitness.trace import Role, Trace
 
 __all__ = ["SHAPE", "detects", "read"]
@@ -30,7 +30,9 @@ _SILENT_BLOCKS: Final = frozenset(
         "tool_removal",
     }
 )
-_OWN_BLOCKS: Final = _CALLS | frozenset({"tool_result", "thinking", "redacted_thinking", "container_upload"})
+_OWN_BLOCKS: Final = _CALLS | frozenset(
+    {"tool_result", "thinking", "redacted_thinking", "container_upload", "tool_addition", "tool_removal"}
+)
 _OWN_KEYS: Final = ("stop_reason", "stop_sequence")
 
 
@@ -74,14 +76,19 @@ def read(document: Any, name: str = "") -> Trace:
 
 
 def _is_message(item: Any) -> bool:
-    return isinstance(item, Mapping) and item.get("role") in ("user", "assistant") and "content" in item
+    if not isinstance(item, Mapping) or word(item, "role") not in _SPEAKERS:
+        return False
+    content = item.get("content")
+    if isinstance(content, list):
+        return all(isinstance(block, Mapping) and word(block, "type") for block in content)
+    return isinstance(content, str)
 
 
 def _is_marked(item: Any) -> bool:
     """Whether an item is of this format and of no other."""
     if not isinstance(item, Mapping):
         return False
-    if item.get("role") not in _SPEAKERS:
+    if word(item, "role") not in _SPEAKERS:
         return _is_own_block(item)
     content = item.get("content")
     if item.get("type") == "message" and any(key in item for key in _OWN_KEYS):
@@ -92,9 +99,7 @@ def _is_marked(item: Any) -> bool:
 def _is_own_block(block: Any) -> bool:
     if not isinstance(block, Mapping):
         return False
-    kind = block.get("type")
-    if not isinstance(kind, str):
-        return False
+    kind = word(block, "type")
     return kind in _OWN_BLOCKS or (kind.endswith("_tool_result") and "tool_use_id" in block)
 
 
@@ -109,17 +114,18 @@ def _read_items(recording: Recording, items: Any, path: Path) -> None:
 def _read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
     if "role" in item:
         _read_message(recording, item, path)
-    elif "type" in item:  # the content of an answer alone
-        _read_blocks(recording, "agent", [item], path, inside=())
+        return
+    text = one_text(item)  # a block of an answer, alone
+    if text is None:
+        _read_block(recording, item, path, may_call=True)
     else:
-        recording.doubt(f"neither a message nor a block: {show(list(item))}", path)
+        recording.say("agent", text, path)
 
 
 def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) -> None:
-    role = message.get("role")
-    speaker = _SPEAKERS.get(role) if isinstance(role, str) else None
+    speaker = _SPEAKERS.get(word(message, "role"))
     if speaker is None:
-        recording.doubt(f"an unknown role {show(role)}", path)
+        recording.doubt(f"an unknown role {show(message.get('role'))}", path)
         return
     events_before, calls_before = len(recording), recording.calls
     content = message.get("content")
@@ -133,27 +139,43 @@ def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) 
         recording.say(speaker, "", path)  # an empty answer is an answer
 
 
-def _read_blocks(
-    recording: Recording, speaker: Role, blocks: Any, path: Path, inside: tuple[str, ...] = ("content",)
-) -> None:
-    """Read blocks in order. The texts of a user that stand together are one message, hence one turn."""
+def _read_blocks(recording: Recording, speaker: Role, blocks: Any, path: Path) -> None:
+    """Read blocks in order. All texts of a user's message are one message, hence one turn, after the results in it."""
     texts: list[str] = []
-    begin: Path = path
-    for block, place in each_mapping(recording, blocks, (*path, *inside), "a block"):
-        place = place if inside else path
+    for block, place in each_mapping(recording, blocks, (*path, "content"), "a block"):
         text = one_text(block)
         if text is None:
-            if _read_block(recording, speaker, block, place):
-                _say(recording, speaker, texts, begin)
+            _read_block(recording, block, place, may_call=speaker == "agent")
+        elif speaker == "agent":
+            recording.say(speaker, text, place)
         else:
-            begin = begin if texts else place
             texts.append(text)
-            if speaker == "agent":
-                _say(recording, speaker, texts, begin)
-    _say(recording, speaker, texts, begin)
-
-
-def _say(recording: Recording, speaker: Role, texts: list[str], path: Path) -> None:
     if texts:
         recording.say(speaker, "\n".join(texts), path)
-        texts.clear()
+
+
+def _read_block(recording: Recording, block: Mapping[str, Any], path: Path, *, may_call: bool) -> None:
+    kind = word(block, "type")
+    if not kind:
+        recording.doubt(f"a block without a type: {show(dict(block))}", path, hides_call=may_call)
+    elif kind in _CALLS:
+        server = block.get("server_name")
+        beside = {"server_name": server} if isinstance(server, str) else None
+        recording.call(block.get("name"), block.get("input"), block.get("id"), path, metadata=beside)
+    elif kind == "tool_result" or kind.endswith("_tool_result"):
+        content = block.get("content")
+        recording.answer(payload_of(content), block.get("tool_use_id"), path, is_error=_is_error(kind, block, content))
+    elif kind == "compaction":
+        recording.doubt("what came before was summed up and is not here", path)
+    elif kind not in _SILENT_BLOCKS:
+        recording.doubt(f"an unknown block of type {show(kind)}", path, hides_call=may_call)
+
+
+def _is_error(kind: str, block: Mapping[str, Any], content: Any) -> bool | None:
+    """Return what a result says of itself: by a flag, or, where the provider ran the tool, by what its content is."""
+    flag = block.get("is_error")
+    if isinstance(flag, bool) or kind in ("tool_result", "mcp_tool_result"):
+        return flag if isinstance(flag, bool) else None
+    if isinstance(content, Mapping):
+        return word(content, "type").endswith("_error")
+    return False if isinstance(content, list) else None

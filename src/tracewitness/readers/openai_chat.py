@@ -13,6 +13,7 @@ from tracewitness.readers.recording import (
     one_text,
     payload_of,
     refuse,
+    word,
 )
 from tracewitness.trace import Role, Trace
 
@@ -24,7 +25,7 @@ _SPEAKERS: Final[dict[str, Role]] = {"user": "user", "system": "system", "develo
 _ANSWERERS: Final = frozenset({"tool", "function"})
 # Parts of a content that are no text and can hide no call.
 _SILENT_PARTS: Final = frozenset(
-    {"image_url", "input_audio", "audio", "file", "video_url", "image", "document", "thinking", "reasoning"}
+    {"image_url", "input_audio", "audio", "file", "video_url", "image", "document", "document_url", "thinking"}
 )
 _PLAIN_PARTS: Final = frozenset({"text", "refusal", "image_url", "input_audio", "file"})
 _WITHHELD: Final = frozenset({"content_filter", "error"})
@@ -37,7 +38,9 @@ def detects(document: Any) -> bool:
     Messages without any call fit several formats, and read the same in all; they are taken for this one.
     """
     if isinstance(document, Mapping):
-        return _is_response(document) or _is_history(document.get("messages")) or _is_history([document])
+        # Anthropic's requests say beside their messages what the system is to be.
+        messages = None if "system" in document else document.get("messages")
+        return _is_response(document) or _is_history(messages) or _is_history([document])
     return _is_history(document)
 
 
@@ -90,7 +93,7 @@ def _is_marked(item: Any) -> bool:
     """Whether an item is of this format and of no other."""
     if not isinstance(item, Mapping):
         return False
-    role = item.get("role")
+    role = word(item, "role")
     if role == "assistant":
         calls = item.get("tool_calls")
         return (isinstance(calls, list) and any(map(_is_call, calls))) or _is_function(item.get("function_call"))
@@ -109,7 +112,7 @@ def _is_function(item: Any) -> bool:
 
 def _is_plain_message(item: Any) -> bool:
     """Whether an item is a message without a call, as several formats write it."""
-    if not isinstance(item, Mapping) or item.get("role") not in _SPEAKERS or "content" not in item:
+    if not isinstance(item, Mapping) or word(item, "role") not in _SPEAKERS or "content" not in item:
         return False
     if any(item.get(key) for key in ("type", "tool_calls", "function_call", "parts", "stop_reason")):
         return False
@@ -118,7 +121,7 @@ def _is_plain_message(item: Any) -> bool:
 
 
 def _is_plain(part: Any) -> bool:
-    return isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in _PLAIN_PARTS)
+    return isinstance(part, str) or (isinstance(part, Mapping) and word(part, "type") in _PLAIN_PARTS)
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -158,44 +161,48 @@ def _index_of(choice: Mapping[str, Any]) -> int:
 
 def _doubt_end(recording: Recording, choice: Mapping[str, Any], path: Path, *, called: bool) -> None:
     """Look for a call that the end of an answer speaks of and that is not there."""
-    reason = choice.get("finish_reason")
+    reason = word(choice, "finish_reason")
     if choice.get("error"):
         recording.doubt(f"the answer failed: {show(choice['error'])}", path)
-    elif isinstance(reason, str) and reason in _WITHHELD:
+    elif reason in _WITHHELD:
         recording.doubt(f"the answer was withheld: finish_reason {reason}", path)
-    elif isinstance(reason, str) and reason in _CALLING and not called:
+    elif reason in _CALLING and not called:
         recording.doubt(f"finish_reason is {reason}, and there is no call", path)
 
 
 def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) -> None:
-    role = message.get("role")
+    role = word(message, "role")
     if role == "assistant":
         _read_answer(recording, message, path)
-    elif isinstance(role, str) and role in _ANSWERERS:
+    elif role in _ANSWERERS:
         _read_result(recording, message, path)
-    elif isinstance(role, str) and role in _SPEAKERS:
+    elif role in _SPEAKERS:
         recording.say(_SPEAKERS[role], _text(recording, message.get("content"), path, may_call=False), path)
         if message.get("tool_calls") or message.get("function_call"):
             recording.doubt(f"a message of {role} that calls tools", path)
     else:
-        recording.doubt(f"an unknown role {show(role)}", path)
+        recording.doubt(f"an unknown role {show(message.get('role'))}", path)
 
 
 def _read_answer(recording: Recording, message: Mapping[str, Any], path: Path) -> None:
     """Read what the model said, then what it called."""
     agent = message.get("name")
-    refusal = message.get("refusal")
     text = _text(recording, message.get("content"), path, may_call=True)
-    if isinstance(refusal, str) and refusal:
-        text = f"{text}\n{refusal}" if text else refusal
+    text = "\n".join(filter(None, (text, word(message, "refusal"), _spoken(message))))
     calls, function = message.get("tool_calls"), message.get("function_call")
-    if text or not (calls or function):  # an empty answer is an answer
+    if text or not (calls or _is_filled(function)):  # an empty answer is an answer
         recording.say("agent", text, path, agent)
     if calls:
         for call, place in each_mapping(recording, calls, (*path, "tool_calls"), "a tool call"):
             _read_call(recording, call, place, agent)
-    if function:
+    if _is_filled(function):
         _read_function_call(recording, function, calls, (*path, "function_call"), agent)
+
+
+def _spoken(message: Mapping[str, Any]) -> str:
+    """Return the words of an answer that was spoken."""
+    audio = message.get("audio")
+    return word(audio, "transcript") if isinstance(audio, Mapping) else ""
 
 
 def _read_call(recording: Recording, call: Mapping[str, Any], path: Path, agent: Any = None) -> None:
@@ -216,6 +223,11 @@ def _read_function_call(recording: Recording, function: Any, calls: Any, path: P
         recording.doubt(f"a function call is a mapping, not {show(function)}", path)
     elif not any(_is_same(call, function) for call in calls or ()):
         recording.call(function.get("name"), function.get("arguments"), None, path, by=agent)
+
+
+def _is_filled(function: Any) -> bool:
+    """Whether there is a function call: some servers write one with an empty name for none."""
+    return any(function.values()) if isinstance(function, Mapping) else bool(function)
 
 
 def _is_same(call: Any, function: Mapping[str, Any]) -> bool:
@@ -251,15 +263,10 @@ def _text(recording: Recording, content: Any, path: Path, *, may_call: bool) -> 
     texts: list[str] = []
     for index, part in enumerate(content):
         text = one_text(part)
-        if text is None and isinstance(part, Mapping) and part.get("type") == "refusal":
-            text = part.get("refusal") if isinstance(part.get("refusal"), str) else None
         if text is not None:
             texts.append(text)
-        elif not isinstance(part, Mapping) or not _is_silent(part):
+        elif isinstance(part, Mapping) and word(part, "type") == "refusal":
+            texts.append(word(part, "refusal"))
+        elif not isinstance(part, Mapping) or word(part, "type") not in _SILENT_PARTS:
             recording.doubt(f"an unknown part {show(part)}", (*path, "content", index), hides_call=may_call)
     return "\n".join(texts)
-
-
-def _is_silent(part: Mapping[str, Any]) -> bool:
-    kind = part.get("type")
-    return isinstance(kind, str) and kind in _SILENT_PARTS

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from tracewitness.display import show
-from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse
+from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, word
 from tracewitness.trace import Role, Trace
 
 __all__ = ["SHAPE", "detects", "read"]
@@ -74,7 +74,8 @@ def detects(document: Any) -> bool:
     """Whether decoded data is of this format."""
     if isinstance(document, Mapping):
         lists = (document.get("output"), document.get("input"))
-        return _is_marked(document) or any(isinstance(items, list) and any(map(_is_marked, items)) for items in lists)
+        marked = any(isinstance(items, list) and any(map(_is_marked, items)) for items in lists)
+        return _is_marked(document) or marked or _is_request(document)
     return isinstance(document, list) and any(map(_is_marked, document))
 
 
@@ -114,16 +115,30 @@ def _is_marked(item: Any) -> bool:
         return _is_message(item, typed=kind is not None)
     if kind == "reasoning":
         return "summary" in item or "encrypted_content" in item
-    if kind in ("program", "program_output"):
+    if kind in ("program", "program_output"):  # common words
         return "call_id" in item
     return isinstance(kind, str) and (kind in _CALLS or kind in _OUTPUTS or kind in _SILENT_ITEMS)
+
+
+def _is_request(document: Mapping[str, Any]) -> bool:
+    """Whether a mapping asks for an answer. What is to be embedded is asked for in the same words, with less beside."""
+    given = document.get("input")
+    if "model" not in document or "object" in document:
+        return False
+    if isinstance(given, str):
+        return "instructions" in document or "tools" in document
+    return isinstance(given, list) and bool(given) and all(_is_plain_message(item) for item in given)
+
+
+def _is_plain_message(item: Any) -> bool:
+    return isinstance(item, Mapping) and word(item, "role") in _SPEAKERS and isinstance(item.get("content"), str)
 
 
 def _is_message(item: Mapping[str, Any], *, typed: bool) -> bool:
     content = item.get("content")
     if isinstance(content, list):
-        return any(isinstance(part, Mapping) and part.get("type") in _MESSAGE_PARTS for part in content)
-    return typed and isinstance(content, str) and "stop_reason" not in item and item.get("role") in _SPEAKERS
+        return any(isinstance(part, Mapping) and word(part, "type") in _MESSAGE_PARTS for part in content)
+    return typed and isinstance(content, str) and "stop_reason" not in item and word(item, "role") in _SPEAKERS
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -189,18 +204,17 @@ class _Reading:
 
     def _doubt_end(self, response: Mapping[str, Any], path: Path) -> None:
         """Look for signs that there was to be more than is there."""
-        status, error, details = response.get("status"), response.get("error"), response.get("incomplete_details")
-        if error or (isinstance(status, str) and status in _UNFINISHED):
+        status, error, details = word(response, "status"), response.get("error"), response.get("incomplete_details")
+        if error or status in _UNFINISHED:
             self.recording.failure = f"the response failed: {show(error)}" if error else f"the response is {status}"
             self.recording.doubt(self.recording.failure, path)
         elif isinstance(details, Mapping) and details.get("reason") == "content_filter":
             self.recording.doubt("the answer was withheld: content_filter", path)
 
     def _message(self, message: Mapping[str, Any], path: Path) -> None:
-        role = message.get("role")
-        speaker = _SPEAKERS.get(role) if isinstance(role, str) else None
+        speaker = _SPEAKERS.get(word(message, "role"))
         if speaker is None:
-            self.recording.doubt(f"an unknown role {show(role)}", path)
+            self.recording.doubt(f"an unknown role {show(message.get('role'))}", path)
             return
         self.recording.say(speaker, self._text(message.get("content"), path, may_call=speaker == "agent"), path)
 
@@ -209,12 +223,12 @@ class _Reading:
             return content
         texts: list[str] = []
         for part, place in each_mapping(self.recording, content, (*path, "content"), "a part"):
-            kind, text = part.get("type"), one_text(part)
-            if kind == "refusal" and isinstance(part.get("refusal"), str):
-                text = part["refusal"]
+            kind, text = word(part, "type"), one_text(part)
+            if kind == "refusal":
+                text = word(part, "refusal")
             if text is not None:
                 texts.append(text)
-            elif not isinstance(kind, str) or kind not in _SILENT_PARTS:
+            elif kind not in _SILENT_PARTS:
                 self.recording.doubt(f"an unknown part {show(dict(part))}", place, hides_call=may_call)
         return "\n".join(texts)
 

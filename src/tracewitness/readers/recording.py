@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,9 +10,10 @@ from msgspec import UNSET, UnsetType
 
 from tracewitness.display import show
 from tracewitness.errors import PathPart, ReadError, path_text
+from tracewitness.readers.json_text import decode_text, keys_are_unique
 from tracewitness.trace import Problem, Record, Role, Trace
 
-__all__ = ["Path", "Recording", "each_mapping", "one_text", "payload_of", "texts_of"]
+__all__ = ["Path", "Recording", "each_mapping", "one_text", "payload_of", "refuse", "texts_of", "word"]
 
 Path = tuple[PathPart, ...]
 
@@ -114,6 +114,13 @@ class Recording:
         """Add a problem: something that could not be made sense of."""
         self._problems.append(Problem(reason, place=path_text(path), hides_call=hides_call))
 
+    def take(self, other: Recording, begin: int = 0) -> None:
+        """Add what another recording has, its events from ``begin`` on."""
+        self._records += other._records[begin:]
+        self._paths += other._paths[begin:]
+        self._problems += other._problems
+        self.calls += other.calls
+
     def trace(self, name: str) -> Trace:
         """Return the trace."""
         paths = self._paths
@@ -157,21 +164,35 @@ def _read_arguments(value: Any) -> tuple[Any, str | UnsetType]:
 
 
 def _decoded(text: str) -> Any:
-    """Decode JSON text, as widely as JSON is written."""
+    """Decode JSON text."""
     if text.strip() in _NO_ARGUMENTS:
         return None
     try:
-        return msgspec.json.decode(text)
+        data = text.encode()
+        value = msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return _NOT_JSON
+        return _decoded_slowly(text)
+    return value if keys_are_unique(data, value) else _decoded_slowly(text)
+
+
+def _decoded_slowly(text: str) -> Any:
+    """Decode JSON text as widely as JSON is written; one with a key that stands twice is ambiguous."""
+    try:
+        decoded = decode_text(text)
+    except (ValueError, RecursionError):
+        return _NOT_JSON
+    return _NOT_JSON if decoded.repeated_key is not None or decoded.has_raw else decoded.value
 
 
 def _is_nothing(value: Any) -> bool:
     """Whether a value stands for no arguments: null, or the empty list that PHP makes of an empty object."""
     return value is None or (isinstance(value, (list, tuple)) and not value)
+
+
+def word(mapping: Mapping[str, Any], key: str) -> str:
+    """Return the text that stands at a key, or an empty one where there is none."""
+    value = mapping.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def texts_of(parts: Any) -> list[str]:
@@ -185,7 +206,7 @@ def one_text(part: Any) -> str | None:
     """Return the text of a part, or None where it is of another kind."""
     if isinstance(part, str):
         return part
-    if isinstance(part, Mapping) and part.get("type") in TEXT_PARTS:
+    if isinstance(part, Mapping) and word(part, "type") in TEXT_PARTS:
         text = part.get("text")
         return text if isinstance(text, str) else None
     return None
