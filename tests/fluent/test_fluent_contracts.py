@@ -263,7 +263,15 @@ def test_a_full_resource_name_counts_as_its_last_part() -> None:
     found = expect(made(one, other)).calls("order").with_score(0).attempt()
     assert not found.passed
     assert "ambiguous" in found.verdicts[0].justification
-    assert not outcome(expect(made(one, other)).does_not_call("order"))
+    with pytest.raises(AssertionError, match=r"^order is forbidden, and may have been called: order is ambiguous: "):
+        expect(made(one, other)).does_not_call("order").run()
+
+
+def test_the_score_is_no_verdict_of_its_own() -> None:
+    """Nothing is said twice: a score that is too low is no broken check besides."""
+    found = expect(made("projects/p/locations/l/tools/order", "x", "y")).calls("order").attempt()
+    assert not found.passed
+    assert [verdict.operator for verdict in found.verdicts] == ["trace_parsed"]
 
 
 # ---------------------------------------------------------------------------------------- twins

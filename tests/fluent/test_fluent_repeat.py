@@ -214,8 +214,8 @@ class Meter:
         try:
             for _ in range(5):
                 await asyncio.sleep(0)
-            if number in self._fails_at and self._error is not None:
-                raise self._error
+                if number in self._fails_at and self._error is not None:
+                    raise self._error
             self.finished += 1
         finally:
             self.running -= 1
@@ -246,6 +246,8 @@ def test_an_agent_that_raises_in_a_later_run(error: Exception, concurrency: int)
 
     asyncio.run(main())
     assert agent.running == 0
+    assert agent.begun == (3 if concurrency == 1 else min(10, max(4, concurrency))), "no further run is begun"
+    assert agent.finished == (2 if concurrency <= 2 else 0), "what was in flight is cancelled"
     gc.collect()
 
 

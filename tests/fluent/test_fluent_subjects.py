@@ -12,6 +12,7 @@ from unittest.mock import AsyncMock, MagicMock, Mock
 import pytest
 
 from tracewitness import Expectation, ReadError, Trace, UsageError, expect
+from tracewitness.fluent.subject import Subject
 from tracewitness.testing import agent as agent_said
 from tracewitness.testing import call, trace, user
 
@@ -163,6 +164,18 @@ def test_run_names_the_async_agent(subject: Any, name: str) -> None:
     """The error begins with the agent's name."""
     with pytest.raises(TypeError, match=f"^{name} is async"):
         expect(subject).on("hi").calls("search").run()
+
+
+@pytest.mark.parametrize("subject", KNOWN_ASYNC_AGENTS.values(), ids=KNOWN_ASYNC_AGENTS)
+def test_async_shows_without_a_call(subject: Any) -> None:
+    """Functions, objects, partials of both: none has to be called to know."""
+    assert Subject(subject).is_async
+
+
+@pytest.mark.parametrize("subject", [*SYNC_AGENTS.values(), *HIDDEN_ASYNC_AGENTS.values(), AsyncAgent])
+def test_sync_is_what_shows_nothing_else(subject: Any) -> None:
+    """A class is called as it is; what its objects do is another matter."""
+    assert not Subject(subject).is_async
 
 
 def test_an_agent_that_is_known_to_be_async_is_not_called_by_run() -> None:

@@ -86,7 +86,7 @@ def test_chat_responses_of_the_client() -> None:
     assert is_sdk_object(responses[0])
 
 
-# ----------------------------------------------------------------------------------------------------- OpenAI, Responses
+# ---------------------------------------------------------------------------------------------------- OpenAI, Responses
 
 
 def _response(number: int, *output: dict[str, Any]) -> dict[str, Any]:
@@ -318,7 +318,7 @@ def test_a_callable_response_is_a_response() -> None:
     chat = pytest.importorskip("openai.types.chat")
 
     class Callable(chat.ChatCompletion):  # type: ignore[misc, name-defined]
-        def __call__(self, prompt: str) -> None:
+        def __call__(self, _: str) -> None:
             raise AssertionError("it was called")
 
     response = Callable.model_construct(**_chat_answer({"tool_calls": [_chat_call(0)]}, "tool_calls"))

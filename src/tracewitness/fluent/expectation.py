@@ -142,7 +142,7 @@ class Expectation:
         return self._add(MaxCalls(0))
 
     def nothing_else(self) -> Expectation:
-        """Require that no other tools are called than those that the contract names, and does not forbid."""
+        """Require that no other tools are called than those that the contract names; a ban names none."""
         self._later.append(lambda: [NoOtherTools(named_tools([*self._scores(), *self._checks]))])
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -197,20 +197,28 @@ class Repeated:
     async def run_async(self) -> RepeatedResult:
         """Ask an agent that may be async, several runs at a time where `concurrency` allows it."""
         __tracebackhide__ = True
-        room = asyncio.Semaphore(self._concurrency)
+        return self._judge(await self._results())
 
-        async def attempt() -> EvaluationResult:
-            async with room:
-                return await self._contract.attempt_async()
+    async def _results(self) -> list[EvaluationResult]:
+        """Share the runs among as many workers as may go on at a time."""
+        results: dict[int, EvaluationResult] = {}
+        numbers = iter(range(self._runs))
 
-        tasks = [asyncio.create_task(attempt()) for _ in range(self._runs)]
+        async def work() -> None:
+            try:
+                for number in numbers:
+                    results[number] = await self._contract.attempt_async()
+            finally:
+                deque(numbers, maxlen=0)  # after an exception no further run is begun, by no worker
+
+        workers = [asyncio.create_task(work()) for _ in range(min(self._runs, self._concurrency))]
         try:
-            results = await asyncio.gather(*tasks)
+            await asyncio.gather(*workers)
         finally:  # what one agent raised passes through; the others are not left running behind it
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        return self._judge(results)
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        return [results[number] for number in range(self._runs)]
 
     def _judge(self, results: list[EvaluationResult]) -> RepeatedResult:
         __tracebackhide__ = True

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import UNSET
 
-from tracewitness.expectations import MaxCalls, Operator, Score, ToolNotCalled, compile_checks, wording
+from tracewitness.expectations import Operator, Score, ToolNotCalled, compile_checks, wording
 from tracewitness.scoring import ExpectedCall, Violation
 from tracewitness.trace import Trace, short_tool_name
 from tracewitness.verdict import Checked, Verdict
@@ -42,20 +42,17 @@ def violations_of(verdicts: Iterable[Verdict], trace: Trace) -> tuple[Violation,
 
 def is_plain_ban(check: Checked) -> bool:
     """Whether a check is a ban that a violation shows completely: one without marker, name and reason."""
-    return isinstance(check, ToolNotCalled) and check.before is UNSET and check.name is UNSET and check.reason is UNSET
+    return _is_ban(check) and check.name is UNSET and check.reason is UNSET
 
 
 def named_tools(operators: Iterable[Operator]) -> tuple[str, ...]:
-    """Return the tools that checks name, but for those that they forbid."""
-    return tuple(
-        dict.fromkeys(tool for operator in operators if not _forbids(operator) for tool in operator.named_tools)
-    )
+    """Return the tools that checks name, but for those that bans name."""
+    allowing = (operator for operator in operators if not _is_ban(operator))
+    return tuple(dict.fromkeys(tool for operator in allowing for tool in operator.named_tools))
 
 
-def _forbids(operator: Operator) -> bool:
-    if isinstance(operator, ToolNotCalled):
-        return operator.before is UNSET
-    return isinstance(operator, MaxCalls) and operator.max == 0
+def _is_ban(check: Checked) -> TypeGuard[ToolNotCalled]:
+    return isinstance(check, ToolNotCalled) and check.before is UNSET
 
 
 def _violations(verdict: Verdict, trace: Trace) -> Iterator[Violation]:
