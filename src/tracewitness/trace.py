@@ -857,8 +857,7 @@ class Trace:
 
 # A trace refuses to be assigned to, so its own slots are set by their descriptors; that is also the quickest way.
 _keep_records, _keep_place_of, _keep_unreadable, _keep_problems, _keep_index, _keep_name = (
-    Trace.__dict__[slot].__set__
-    for slot in ("records", "_place_of", "unreadable", "reader_problems", "_index", "name")
+    Trace.__dict__[slot].__set__ for slot in ("records", "_place_of", "unreadable", "reader_problems", "_index", "name")
 )
 _keep_no_evidence, _keep_text_alone = (Trace.__dict__[slot].__set__ for slot in ("no_evidence", "text_alone"))
 

@@ -51,9 +51,7 @@ Run = Callable[..., Answer]
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return a function that runs the command line in a folder with the suite above."""
     (tmp_path / "suite.evals.yaml").write_text(SUITE, "utf-8")
     monkeypatch.chdir(tmp_path)

@@ -558,9 +558,13 @@ def right_of(wanted: Mapping[str, Any], call: Call, policy: str) -> int:
     """Count the arguments, and the result, that came as expected."""
     right = 0
     if "args" in wanted and call.args is not MALFORMED:
-        right += whole(wanted["args"], call, policy) if is_matcher(wanted["args"]) else sum(
-            matches({key: value}, {key: call.args[key]} if key in call.args else {}, policy)
-            for key, value in wanted["args"].items()
+        right += (
+            whole(wanted["args"], call, policy)
+            if is_matcher(wanted["args"])
+            else sum(
+                matches({key: value}, {key: call.args[key]} if key in call.args else {}, policy)
+                for key, value in wanted["args"].items()
+            )
         )
     return right + ("result" in wanted and returned(wanted["result"], call, policy))
 
