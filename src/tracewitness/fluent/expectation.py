@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -308,8 +309,8 @@ class Expectation:
         return tuple(Next(call.tool, call.args, call.result) for call in self._expected)
 
     def _steps(self) -> tuple[Step, ...]:
-        tools = [call.tool for call in self._expected]
-        return tuple(Step(call.tool, call.args if tools.count(call.tool) > 1 else UNSET) for call in self._expected)
+        counts = Counter(call.tool for call in self._expected)
+        return tuple(Step(call.tool, call.args if counts[call.tool] > 1 else UNSET) for call in self._expected)
 
     def _exact_checks(self) -> list[Operator]:
         """Return what `exactly` says: the calls one by one, and a score that only a perfect match reaches."""
