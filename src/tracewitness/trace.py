@@ -630,6 +630,10 @@ def _message(position: int, turn: int, record: Record) -> Message:
     return Message(position, turn, role, text, record)
 
 
+#: What converting something that is no record raises; the last is for text with half of a surrogate pair.
+_NO_RECORD = (msgspec.ValidationError, RecursionError, UnicodeEncodeError)
+
+
 def _absent(args: Any) -> bool:
     """Whether arguments are none: providers send nothing, null or an empty text for a call without any."""
     return args is UNSET or args is None or (isinstance(args, str) and args == "")
@@ -783,7 +787,7 @@ class Trace:
         raw = events if isinstance(events, list) else list(events)
         try:
             records, unreadable = msgspec.convert(raw, list[Record]), None
-        except (msgspec.ValidationError, RecursionError):
+        except _NO_RECORD:
             records, unreadable = _convert_each(raw)
         return cls(records, name=name, no_evidence=_why_no_evidence(bool(raw), error), unreadable=unreadable)
 
@@ -875,7 +879,7 @@ def _convert_each(events: list[Any]) -> tuple[list[Record], dict[int, Unreadable
     for position, event in enumerate(events):
         try:
             record = event if isinstance(event, Record) else msgspec.convert(event, Record)
-        except (msgspec.ValidationError, RecursionError):
+        except _NO_RECORD:
             unreadable[position] = Unreadable(position, event, _why_unreadable(event))
             record = Record()
         records.append(record)

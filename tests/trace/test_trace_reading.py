@@ -311,3 +311,11 @@ def test_calls_are_events() -> None:
     trace = Trace.from_events([{"call": "x"}, {"user": "hi"}, {"call": "y"}])
     assert trace.calls == tuple(event for event in trace.events if isinstance(event, ToolCall))
     assert all(call is trace.events[call.position] for call in trace.calls)
+
+
+@pytest.mark.parametrize("event", ["\ud800", {"\ud800": 1}, {"user": "\ud800", "odd": 1}, ["\ud800"]])
+def test_half_a_surrogate_pair_is_an_unreadable_event(event: Any) -> None:
+    """Text that has no UTF-8 is no reason to fail; as an event it is unreadable like any other."""
+    trace = Trace.from_events([{"call": "search"}, event])
+    assert [problem.position for problem in trace.problems] == [1]
+    assert trace.to_events()[1] == event
