@@ -168,6 +168,7 @@ def test_the_samples_are_read_whole(name: str) -> None:
 @given(_mutants())
 @settings(max_examples=1500)
 @example(("openai-chat", [{"role": "assistant", "content": [{"type": ["x"]}], "tool_calls": [{"function": {}}]}]))
+@example(("neutral", ["\ud800", {"call": "a"}]))
 def test_mutants_raise_nothing_else(mutant: tuple[str, Any]) -> None:
     """By detection, and by every reader that could be named."""
     _, document = mutant

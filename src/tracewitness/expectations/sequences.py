@@ -235,9 +235,13 @@ class _ExactWatch(_SequenceWatch, gc=False):
     """Takes the calls group by group, with nothing between, before or after them."""
 
     calls: list[ToolCall] = []
+    listed: int = 0
+
+    def __post_init__(self) -> None:
+        self.listed = sum(entry.count for group in self.plan.parts[0] for entry in group)
 
     def call(self, call: ToolCall) -> None:
-        if len(self.calls) <= len(self.plan.operator.steps):  # one more proves that there are too many
+        if len(self.calls) <= self.listed:  # one more proves that there are too many
             self.calls.append(call)
 
     def verdict(self, index: EventIndex) -> Verdict:
