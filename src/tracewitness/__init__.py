@@ -139,6 +139,9 @@ if TYPE_CHECKING:
     from tracewitness.matching import (
         matches as matches,
     )
+    from tracewitness.readers import (
+        read as read,
+    )
     from tracewitness.scoring import (
         EvaluationResult as EvaluationResult,
     )
@@ -239,6 +242,7 @@ __all__ = [
     "expect",
     "load_suite",
     "matches",
+    "read",
 ]
 
 #: For each public name, the room that it comes from.
@@ -286,6 +290,7 @@ _ROOMS = {
     "Unordered": "matching",
     "differences": "matching",
     "matches": "matching",
+    "read": "readers",
     "EvaluationResult": "scoring",
     "ExpectedCall": "scoring",
     "evaluate": "scoring",
