@@ -455,8 +455,12 @@ class EventIndex:
         add_step, calls, turn_starts, by_id = self.steps.append, self.calls, self.turn_starts, self._by_id
         unset = UNSET
         position = len(self._records) - 1
-        self._records += records
-        for record in self._records[position + 1 :]:
+        new = list(records)
+        if self._records:
+            self._records += new
+        else:
+            self._records = new
+        for record in new:
             position += 1
             args = record.args
             if (name := record.call) is not unset:

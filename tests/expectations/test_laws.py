@@ -7,7 +7,7 @@ from typing import Any
 
 import naive
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tracewitness import testing
@@ -479,6 +479,12 @@ IMPLIED: dict[str, tuple[str, Callable[[Check], list[Check]], Callable[[Check], 
 }
 
 
+def names_an_ambiguous_tool(check: Check, events: Events) -> bool:
+    """Say whether two tools of the trace share a name of the check: that breaks it, though it says less than another."""
+    view = naive.View(naive.read(events), naive.Names(None))
+    return any(view.names.is_ambiguous(tool, view.calls) for tool in naive.tools_named(check))
+
+
 @pytest.mark.parametrize("law", IMPLIED)
 def test_one_check_implies_another(law: str) -> None:
     """Where stronger checks hold, a weaker one holds."""
@@ -489,6 +495,7 @@ def test_one_check_implies_another(law: str) -> None:
     @settings(quick, max_examples=80)
     @given(short, testing.checks(type_name))
     def implied(events: Events, check: Check) -> None:
+        assume(not names_an_ambiguous_tool(weaker(check), events))
         assert not all(holds(each, events) for each in stronger(check)) or holds(weaker(check), events)
 
     implied()

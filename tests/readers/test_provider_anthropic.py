@@ -221,6 +221,10 @@ def test_what_can_not_be_understood(message: Any, reason: str, hides: bool) -> N
     "document",
     [
         {"system": [{"text": "Help."}], "messages": [{"role": "user", "content": [{"text": "hi"}]}]},
+        {
+            "system": "Help.",
+            "messages": [{"role": "user", "content": "hi"}, {"role": "user", "content": [{"text": "x"}]}],
+        },
         {"type": "message_start", "message": {}},
         {"messages": [{"type": "human", "content": "hi"}], "system": "x"},
     ],

@@ -139,6 +139,7 @@ def test_parallel_calls_without_ids(missing: Any, named: bool) -> None:
     trace = read([_assistant(*calls), *results])
     assert [call.result for call in trace.calls] == ["of a", "of b", "of a 2"]
     assert [call.id for call in trace.calls] == [None, None, None]
+    assert [("of" in event, "id" in event) for event in trace.to_events()[3:]] == [(named, False)] * 3
     assert trace.problems == ()
 
 
@@ -394,11 +395,20 @@ def test_a_request_with_its_answer() -> None:
 # ----------------------------------------------------------------------------------------------------------- detection
 
 
+@pytest.mark.parametrize("key", ["tool_call_id", "name", "tool_name"])
+@pytest.mark.parametrize("role", ["tool", "function"])
+def test_one_result_is_enough_to_know_it(key: str, role: str) -> None:
+    """Whatever it names its call by."""
+    trace = read([{"role": role, key: "x", "content": "ok"}])
+    assert (len(trace.problems), len(trace)) == (1, 1)
+
+
 @pytest.mark.parametrize(
     "document",
     [
         {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "x"}}]},
         {"choices": [{"text": "a completion of old"}]},
+        [5, {"choices": "x"}],
         {"messages": []},
         {"messages": [{"role": "assistant", "content": [{"toolUse": {"name": "x"}}]}]},
         [{"role": "assistant", "content": [{"type": "tool-call", "toolName": "x"}]}],

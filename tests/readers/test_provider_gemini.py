@@ -189,6 +189,9 @@ def test_a_request() -> None:
     for key in ("systemInstruction", "system_instruction"):
         trace = read({key: {"parts": [{"text": "Help."}]}, "contents": [_user({"text": "hi"})], "tools": tools})
         assert trace.to_events() == [{"system": "Help."}, {"user": "hi"}]
+    trace = read({"systemInstruction": "Help.", "contents": [_user({"text": "hi"}), {"role": "robot", "parts": []}]})
+    assert trace.to_events()[0] == {"system": "Help."}
+    assert [problem.place for problem in trace.problems] == ["$.contents[1]"]
 
 
 def test_roles() -> None:

@@ -355,6 +355,8 @@ def test_instructions_are_told_once() -> None:
     "document",
     [
         {"model": "text-embedding", "input": "hi"},
+        {"model": "m", "input": [{"role": "user", "content": [{"type": "novelty"}]}]},
+        {"model": "m", "input": [{"role": "robot", "content": "hi"}]},
         {"output": {"message": {"role": "assistant", "content": [{"toolUse": {}}]}}},
         [{"type": "function_call", "id": "x", "name": "a", "arguments": {}}],
         [{"type": "message", "content": []}],

@@ -120,7 +120,6 @@ class CallCounter(Monitor, gc=False):
 class OutputCounter(Monitor, gc=False):
     """Counts the results of a tool that match."""
 
-    calls: int = 0
     results: int = 0
     looked_at: int = 0  # results until the one that proved it
     positions: list[int] = []
@@ -129,19 +128,15 @@ class OutputCounter(Monitor, gc=False):
     @classmethod
     def compile(cls, operator: ToolOutput, names: ToolNames) -> Plan:
         test = PayloadTest(operator.result, is_error=operator.is_error, empty_is_any=False)
-        wanted = calls_to(names, operator.tool)
-        subscriptions = [Subscription("call", wanted, cls.call), Subscription("result", wanted, cls.result)]
-        return Plan(operator, cls, subscriptions, test)
-
-    def call(self, call: ToolCall) -> None:  # noqa: ARG002 - every handler of calls takes one
-        self.calls += 1
+        subscription = Subscription("result", calls_to(names, operator.tool), cls.result)
+        return Plan(operator, cls, [subscription], (test, names))
 
     def result(self, result: ToolResult, call: ToolCall) -> None:
         self.results += 1
         if len(self.positions) == self.plan.operator.min:
             return  # proved already; what comes after can't change it
         self.looked_at = self.results
-        test = self.plan.parts
+        test = self.plan.parts[0]
         if test.holds(result):
             self.positions.append(result.position)
             return
@@ -154,7 +149,10 @@ class OutputCounter(Monitor, gc=False):
         if len(evidence) >= operator.min:
             return self._held(evidence, wording.outputs, operator.tool, evidence, self.results > self.looked_at)
         if not self.results:
-            return self._broken((), wording.no_output, operator.tool, self.calls, index)
+            names = self.plan.parts[1]
+            primary = names.primary(operator.tool)
+            calls = sum(primary in names.counted_as(call.name) for call in index.calls)
+            return self._broken((), wording.no_output, operator.tool, calls, index)
         words = (wording.too_few_outputs, operator.tool, len(evidence), operator.min, self.results)
         return self._broken(evidence, *words, misses=self.misses.nearest if self.misses else None)
 

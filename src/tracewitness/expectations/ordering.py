@@ -173,20 +173,19 @@ class LastToolWatch(Monitor, gc=False):
 
     @classmethod
     def compile(cls, operator: LastTool | EndSession, names: ToolNames) -> Plan:
-        wanted = calls_to(names, operator.named_tools[0])
-        return Plan(operator, cls, [], (cls._test(operator.args), wanted, names))
+        tool = operator.named_tools[0]
+        return Plan(operator, cls, [], (cls._test(operator.args), tool, names.primary(tool), names))
 
     @staticmethod
     def _test(expected: Any) -> Any:
         return arguments_test(expected)
 
     def verdict(self, index: EventIndex) -> Verdict:
-        tool = self.plan.operator.named_tools[0]
         if not index.calls:
             return self._broken((), wording.no_calls)
-        test, wanted, names = self.plan.parts
+        test, tool, primary, names = self.plan.parts
         last = index.calls[-1]
-        if not wanted(names.counted_as(last.name)):
+        if primary not in names.counted_as(last.name):
             return self._broken((last.position,), wording.last_is_not, tool, last.name, last.position)
         if test is None or test.holds(last):
             return self._held((last.position,), wording.last_is, last.name, last.position)

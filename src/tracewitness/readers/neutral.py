@@ -135,14 +135,17 @@ def decode_trace(data: bytes, *, test_keys: bool = False) -> Trace:
     >>> decode_trace(b'{"events": [{"call": "search", "args": {"q": "lamp"}}]}').calls
     (<ToolCall 0: search({'q': 'lamp'})>,)
     """
-    trace = None if test_keys else _decode_quickly(data)
-    return read_neutral(decode_plainly(data)) if trace is None else trace
+    if not test_keys:
+        trace = _decode_quickly(data)
+        if trace is not None:
+            return trace
+    return read_neutral(decode_plainly(data))
 
 
 def _decode_quickly(data: bytes) -> Trace | None:
     """Decode one JSON document to a trace at once, or return None where it is not one without any oddity."""
-    if _may_hold_long_number(data):
-        return None
+    if len(data) > _MOST_DIGITS and _ten_digits(data[::_STRIDE]) is not None:
+        return None  # a whole number may be too long to be converted: a result that stays JSON would hide that
     try:
         if not data.isascii():
             data.decode("utf-8")  # what stays JSON is not tested for it by the decoder
@@ -154,11 +157,6 @@ def _decode_quickly(data: bytes) -> Trace | None:
     if document.events and not document.error:
         return Trace(document.events, name=document.name)
     return Trace.from_events(document.events, name=document.name, error=document.error)
-
-
-def _may_hold_long_number(data: bytes) -> bool:
-    """Whether a whole number may be too long to be converted: a result that stays JSON would hide that."""
-    return len(data) > _MOST_DIGITS and _ten_digits(data[::_STRIDE]) is not None
 
 
 def decode_plainly(data: bytes) -> Any:
