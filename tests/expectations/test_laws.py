@@ -480,7 +480,7 @@ IMPLIED: dict[str, tuple[str, Callable[[Check], list[Check]], Callable[[Check], 
 
 
 def names_an_ambiguous_tool(check: Check, events: Events) -> bool:
-    """Say whether two tools of the trace share a name of the check: that breaks it, though it says less than another."""
+    """Say whether two tools of the trace share a name of the check: that breaks it, however little it says."""
     view = naive.View(naive.read(events), naive.Names(None))
     return any(view.names.is_ambiguous(tool, view.calls) for tool in naive.tools_named(check))
 

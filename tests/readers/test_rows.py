@@ -483,3 +483,34 @@ def test_a_torn_file_gives_only_whole_rows(
             return
     assert [row.data for row in found[:-1]] == data[: len(found) - 1]
     assert found[-1].error is not None
+
+
+HISTORY = [
+    {"role": "user", "content": "order it"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "order", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+    {"role": "assistant", "content": "Done."},
+]
+
+
+def test_a_history_of_messages_is_one_run(tmp_path: Path) -> None:
+    """An array of messages is one run: cut in pieces, each would seem not to call what another calls."""
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps(HISTORY), "utf-8")
+    (run,) = iter_runs([path])
+    assert run.trace is not None
+    assert [call.name for call in run.trace.calls] == ["order"]
+    assert run.trace.calls[0].result == "ok"
+
+
+def test_a_message_on_a_line_is_no_run(tmp_path: Path) -> None:
+    """JSON Lines with a message on each line are refused line by line, never judged in pieces."""
+    path = tmp_path / "history.jsonl"
+    path.write_text("\n".join(map(json.dumps, HISTORY)), "utf-8")
+    runs = list(iter_runs([path]))
+    assert [run.trace for run in runs] == [None] * len(HISTORY)
+    assert all("not a run" in str(run.error) for run in runs)

@@ -30,6 +30,8 @@ MAX_ROW: Final = 256 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
 _SPACE = " \t\r\n"
+#: What a whole answer or run has; a message or item has none of them.
+_WHOLE_KEYS = frozenset({"events", "detailed_trace", "results", "choices", "output", "candidates", "messages"})
 _EVENT_KINDS = frozenset(Record.__struct_fields__[:8])
 # The longest piece of JSON that is no text and can be cut in two by the end of the buffer, with room to
 # spare.
@@ -285,6 +287,8 @@ def _rows_of_line(line: bytes) -> Iterable[tuple[str, Any]]:
     except ReadError as error:
         data = error.data if isinstance(error, UnusableError) else None
         return [("", _Refused(data, f"{error.problem}; each line is a run in JSON"))]
+    if rows is None and _is_piece(data):
+        return [("", _Refused(data, "a message or an item of a history, not a run; write the history as one array"))]
     if rows is None:
         return [("", data)]
     found = list(_rows_or_trace(rows))
@@ -368,12 +372,21 @@ def _decoded(item: Any) -> Any:
 
 
 def _is_row(item: Any) -> bool:
-    return any(reader.detects(_decoded(item)) for reader in READERS)
+    data = _decoded(item)
+    return not _is_piece(data) and any(reader.detects(data) for reader in READERS)
 
 
 def _is_event(item: Any) -> bool:
     data = _decoded(item)
+    if _is_piece(data):
+        return True
     return isinstance(data, Mapping) and not _EVENT_KINDS.isdisjoint(data) and not _is_row(data)
+
+
+def _is_piece(data: Any) -> bool:
+    """Whether data is a message or an item of a history, which is no run: what it lacks may stand in the next one."""
+    is_of_a_history = isinstance(data, Mapping) and ("role" in data or isinstance(data.get("type"), str))
+    return is_of_a_history and _WHOLE_KEYS.isdisjoint(data)
 
 
 def _refused_event(item: Any) -> _Refused:
