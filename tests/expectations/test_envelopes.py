@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracewitness.expectations import compile_checks
-from tracewitness.expectations.evidence import opened
-from tracewitness.matching import ANY, Regex
+from tracewitness.matching import ANY, Regex, opened
 from tracewitness.trace import Trace
 
 FAILED = {"status": "failed", "error": "boom"}

@@ -477,3 +477,12 @@ def test_pairs_explain_themselves(wanted: list[ExpectedCall], calls: list[dict[s
     is_clean = not (result.missing_calls or result.unexpected_calls) and in_order
     if is_clean and all(pair.is_exact for pair in result.pairs):
         assert result.score == 1.0
+
+
+def test_an_envelope_that_can_not_be_read_is_no_result() -> None:
+    """Nobody can tell what is inside, so that not even a negation holds on it; the pair says why."""
+    unreadable = '{"result": {"status": "failed", "x": ' + "[" * 3000 + "]" * 3000 + "}}"
+    expected = [{"tool": "pay", "result": {"$not": {"status": "failed"}}}]
+    result = evaluate(expected, [{"tool": "pay", "result": unreadable}])
+    assert result.argument_f1 == 0.0
+    assert "can't be read" in str(result.pairs[0].differences[0])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -12,20 +11,18 @@ from msgspec import UNSET
 
 from tracewitness.errors import path_text
 from tracewitness.expectations.plan import ToolNames
-from tracewitness.matching import Difference, Matcher, compile_expected, sees_envelope
-from tracewitness.matching.jsontext import LEVELS, unfold
+from tracewitness.matching import Difference, Matcher, compile_expected, inside_envelope, sees_envelope
 from tracewitness.matching.values import UndecidedError
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall, ToolResult
 from tracewitness.verdict import NearMiss
 
-__all__ = ["ArgumentsTest", "Misses", "PayloadTest", "arguments_test", "instead", "opened"]
+__all__ = ["ArgumentsTest", "Misses", "PayloadTest", "arguments_test", "instead"]
 
 #: Of the failed candidates so many of the first and so many of the last are kept to find the nearest among: to compare
 #: all of them would cost too much in a long trace, and an agent that tries again ends near to what was asked for.
 _KEPT_MISSES = 8
 #: How far a value is counted to say how much of it differs.
 _MOST_LEAVES = 1000
-_BEGINS_AS_ENVELOPE = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*"(?:result"|[^"]*\\u)')
 
 
 class ArgumentsTest:
@@ -108,7 +105,7 @@ class PayloadTest:
         if self._sees_envelope and self._matches(payload):
             return True
         try:
-            return self._matches(_inside(payload))
+            return self._matches(inside_envelope(payload))
         except UndecidedError:
             return False
 
@@ -124,47 +121,11 @@ class PayloadTest:
 
     def _payload_differences(self, payload: Any) -> list[Difference]:
         try:
-            inside = _inside(payload)
+            inside = inside_envelope(payload)
         except UndecidedError as undecided:
             return [Difference(("result",), self._compiled.expected, payload, undecided.reason)]
         readings = [payload, inside] if self._sees_envelope else [inside]
         return min((self._compiled.differences(reading, ("result",)) for reading in readings), key=_distance)
-
-
-def opened(payload: Any) -> Any:
-    """Return what is inside an envelope, or the payload itself where it is none.
-
-    >>> opened({"result": 5}), opened('{"result": 5}'), opened({"result": 5, "took": 1})
-    (5, 5, {'result': 5, 'took': 1})
-    """
-    try:
-        return _inside(payload)
-    except UndecidedError:
-        return payload
-
-
-def _inside(payload: Any) -> Any:
-    """Return what is inside an envelope, or the payload itself where it is none.
-
-    Raises:
-        UndecidedError: it is JSON that can't be read, so that nobody knows.
-    """
-    candidate = payload
-    if isinstance(payload, str):
-        if not _may_be_envelope(payload):
-            return payload
-        candidate, _ = unfold(payload, LEVELS)
-    if candidate.__class__ is not dict and not isinstance(candidate, Mapping):
-        return payload
-    return candidate["result"] if len(candidate) == 1 and "result" in candidate else payload
-
-
-def _may_be_envelope(text: str) -> bool:
-    """Tell cheaply that a text is no envelope, since decoding is dear. A key may be spelt with escapes."""
-    if _BEGINS_AS_ENVELOPE.match(text):
-        return True
-    # In a text in a text quotes are escaped, so that the bare word is looked for.
-    return text.lstrip(" \t\n\r").startswith('"') and ("result" in text or "\\u" in text)
 
 
 def _distance(differences: Iterable[Difference]) -> int:

@@ -11,10 +11,9 @@ from msgspec import field
 
 from tracewitness.errors import ExpectationError
 from tracewitness.expectations import wording
-from tracewitness.expectations.evidence import opened
 from tracewitness.expectations.operators import ArgsFrom, Source
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
-from tracewitness.matching import Eq, json_number, json_value, matches, strict_key
+from tracewitness.matching import Eq, json_number, json_value, matches, opened, strict_key
 from tracewitness.trace import EventIndex, MalformedArguments, MalformedResult, Message, ToolCall, ToolResult
 from tracewitness.verdict import Verdict
 

@@ -9,6 +9,7 @@ from .compiled import Compiled, compile_expected, differences, matches
 from .constants import ABSENT, ANY
 from .dates import IsDate, IsDateTime
 from .difference import Difference
+from .envelope import inside_envelope, opened
 from .functions import Satisfies
 from .inspection import fits_mappings, regexes_that_stop_at_lines, sees_envelope
 from .json_types import IsType
@@ -55,9 +56,11 @@ __all__ = [
     "compile_expected",
     "differences",
     "fits_mappings",
+    "inside_envelope",
     "json_number",
     "json_value",
     "matches",
+    "opened",
     "parse",
     "regexes_that_stop_at_lines",
     "sees_envelope",

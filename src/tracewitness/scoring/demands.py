@@ -15,11 +15,12 @@ from tracewitness.matching import (
     Compiled,
     Matcher,
     compile_expected,
-    json_value,
+    inside_envelope,
     parse,
     sees_envelope,
     strict_key,
 )
+from tracewitness.matching.values import UndecidedError
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall
 
 from .expected import ExpectedCall
@@ -148,7 +149,7 @@ def _compiled_argument(name: str, expected: object, policy: Policy) -> Compiled:
 def payloads(call: ToolCall, *, only_inside: bool = False) -> list[Any]:
     """Return what counts as the call's result: the payload, and what is inside it where it is an envelope.
 
-    An envelope is a mapping with the one key ``result``, also as JSON text. What failed has no result.
+    What failed has no result, and neither has JSON of which nobody can tell whether it is an envelope.
 
     Arguments:
         only_inside: whether an envelope itself does not count.
@@ -158,10 +159,11 @@ def payloads(call: ToolCall, *, only_inside: bool = False) -> list[Any]:
     payload = call.result
     if isinstance(payload, MalformedResult):
         return []
-    content = json_value(payload) if isinstance(payload, str) else payload
-    if not (isinstance(content, Mapping) and len(content) == 1 and "result" in content):
-        return [payload]
-    return [content["result"]] if only_inside else [payload, content["result"]]
+    try:
+        inside = inside_envelope(payload)
+    except UndecidedError:
+        return []
+    return [inside] if only_inside or inside is payload else [payload, inside]
 
 
 def result_keys(call: ToolCall, policy: Policy) -> list[Hashable]:

@@ -66,5 +66,8 @@ class Pair(Struct, frozen=True):
             return [Difference(("result",), expected, actual.result, "the recording marks the result as an error")]
         compiled = compile_expected(expected, self.policy)
         results = payloads(actual, only_inside=not sees_envelope(compiled.expected))
+        if not results:
+            reason = "whether it is an envelope can't be told: its JSON can't be read"
+            return [Difference(("result",), expected, actual.result, reason)]
         found = [compiled.differences(result, ("result",)) for result in results]
         return [] if [] in found else found[-1]
