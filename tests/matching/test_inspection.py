@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from matching_strategies import expectations, plain_values
 
 from tracewitness.errors import ExpectationError
@@ -26,6 +26,7 @@ from tracewitness.matching import (
     regexes_that_stop_at_lines,
 )
 from tracewitness.matching.inspection import demands_key, sees_envelope
+from tracewitness.matching.structures import Eq, Exactly
 
 EVERY: list[Any] = [
     {},
@@ -100,6 +101,8 @@ def test_fits_mappings(expected: Any, answer: bool | None) -> None:
 
 
 @given(expectations, plain_values)
+@example(Exactly(Eq({})), None)
+@example(Exactly(~Eq({})), 1)
 def test_what_is_said_of_mappings_is_so(expected: Any, actual: Any) -> None:
     """For any expectation and any mapping."""
     actual = actual if isinstance(actual, dict) else {"a": actual}

@@ -26,6 +26,8 @@ _OF_OTHERS: Final = (
     structures.Unordered,
 )
 
+_THE_SAME_UNDER_STRICT: Final = (*_OF_OTHERS, type(constants.ANY), json_types.IsType)
+
 
 def fits_mappings(expected: object) -> bool | None:
     """Tell whether a mapping matches under ``subset``: True if each does, False if none, None if it depends.
@@ -69,7 +71,10 @@ def _other_than(matcher: base.Not) -> bool | None:
 
 
 def _exactly_fits(matcher: structures.Exactly) -> bool | None:
-    return None if kind_of(matcher.part) == "mapping" else fits_mappings(matcher.part)
+    """Tell of what is compared under ``strict``: there ``{}`` is the empty mapping alone, also inside a matcher."""
+    part = matcher.part
+    depends_on_policy = isinstance(part, Matcher) and not isinstance(part, _THE_SAME_UNDER_STRICT)
+    return None if depends_on_policy or kind_of(part) == "mapping" else fits_mappings(part)
 
 
 def _type_fits(matcher: json_types.IsType) -> bool | None:
