@@ -140,7 +140,16 @@ if TYPE_CHECKING:
         matches as matches,
     )
     from tracewitness.readers import (
+        Reader as Reader,
+    )
+    from tracewitness.readers import (
         read as read,
+    )
+    from tracewitness.readers import (
+        read_all as read_all,
+    )
+    from tracewitness.readers import (
+        register_reader as register_reader,
     )
     from tracewitness.scoring import (
         EvaluationResult as EvaluationResult,
@@ -218,6 +227,7 @@ __all__ = [
     "Partial",
     "Problem",
     "ReadError",
+    "Reader",
     "Regex",
     "RepeatedResult",
     "Satisfies",
@@ -243,6 +253,8 @@ __all__ = [
     "load_suite",
     "matches",
     "read",
+    "read_all",
+    "register_reader",
 ]
 
 #: For each public name, the room that it comes from.
@@ -290,7 +302,10 @@ _ROOMS = {
     "Unordered": "matching",
     "differences": "matching",
     "matches": "matching",
+    "Reader": "readers",
     "read": "readers",
+    "read_all": "readers",
+    "register_reader": "readers",
     "EvaluationResult": "scoring",
     "ExpectedCall": "scoring",
     "evaluate": "scoring",

@@ -183,6 +183,15 @@ def test_a_named_format_that_it_is_nothing_of(name: str, document: Any) -> None:
         read(document, name)
 
 
+def test_necessary_keys_leave_out_nothing() -> None:
+    """What a reader detects among all is what it detects where its keys decide whether it is asked."""
+    documents = [*ALL.values(), *(items[0] for items in ALL.values()), PLAIN, {"messages": PLAIN}, {"messages": CHAT}]
+    for document in documents:
+        asked = {reader.name for reader in READERS if reader.detects(document)}
+        keys = {key for item in (document if isinstance(document, list) else [document]) for key in item}
+        assert {reader.name for reader in READERS if reader.name in asked and reader.keys & keys} == asked
+
+
 def test_an_error_of_a_provider_is_no_evidence() -> None:
     """It came in place of an answer."""
     trace = read({"error": {"message": "rate limit", "type": "tokens"}})

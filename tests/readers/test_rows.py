@@ -31,7 +31,7 @@ def _write(path: Path, text: str | bytes) -> Path:
 
 
 def _calls(path: Path) -> list[list[str]]:
-    return [[call.name for call in row.read().calls] for row in iter_rows(path)]
+    return [[call.name for call in next(row.traces()).calls] for row in iter_rows(path)]
 
 
 def _lines(*documents: Any) -> str:
@@ -107,7 +107,7 @@ def test_a_run_has_its_own_name_or_the_files(file: Path) -> None:
 def test_a_failed_row_is_a_trace_without_evidence(file: Path) -> None:
     """The run was there, so that it is no reading error, and no check holds on it."""
     (row,) = iter_rows(_write(file, json.dumps([_FAILED])))
-    assert "timed out" in (row.read().no_evidence or "")
+    assert "timed out" in (next(row.traces()).no_evidence or "")
 
 
 # ------------------------------------------------------------------------------------------------------ what is amiss
@@ -158,7 +158,7 @@ def test_what_breaks_later_leaves_the_rows_before_it(file: Path, text: str | byt
     assert broken.error is not None
     assert reason in str(broken.error)
     with pytest.raises(ReadError) as caught:
-        broken.read()
+        next(broken.traces())
     assert caught.value is broken.error
 
 
@@ -235,7 +235,7 @@ def test_unusable_rows_name_their_place(file: Path) -> None:
     """A mapping that is no run says so where it stands."""
     row = list(iter_rows(_write(file, json.dumps([_TRACE, {"x": 1}]))))[1]
     with pytest.raises(ReadError, match="row 2: a run has events"):
-        row.read()
+        next(row.traces())
 
 
 # -------------------------------------------------------------------------------------------- events among the rows
@@ -440,7 +440,7 @@ def test_memory_stays_flat(tmp_path: Path, ending: str) -> None:
 def test_rows_come_before_the_file_is_read(tmp_path: Path) -> None:
     """The first row of a file that is torn at its end is there at once."""
     path = _write(tmp_path / "runs.json", "[" + ",".join([json.dumps(_TRACE)] * 50_000))
-    assert next(iter_rows(path)).read().name == "neutral"
+    assert next(next(iter_rows(path)).traces()).name == "neutral"
 
 
 _JSON = st.recursive(

@@ -1,7 +1,9 @@
 """Readers: each turns a recording into a `Trace`, and what it can't make sense of into problems of it."""
 
 from tracewitness.readers.neutral import decode_trace, read_neutral
-from tracewitness.readers.registry import READERS, Reader, read, register_reader, trace_of
+from tracewitness.readers.reader import Reader
+from tracewitness.readers.reading import read, read_all
+from tracewitness.readers.registry import READERS, register_reader, trace_of
 from tracewitness.readers.rows import Row, Run, iter_rows, iter_runs
 from tracewitness.readers.text_trace import read_text_trace
 
@@ -14,6 +16,7 @@ __all__ = [
     "iter_rows",
     "iter_runs",
     "read",
+    "read_all",
     "read_neutral",
     "read_text_trace",
     "register_reader",

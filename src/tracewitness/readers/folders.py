@@ -11,10 +11,12 @@ from typing import Final, NamedTuple
 
 from tracewitness.errors import ReadError
 
-__all__ = ["LINES_SUFFIXES", "Found", "find_files"]
+__all__ = ["LINES_SUFFIXES", "PACKED_SUFFIXES", "Found", "find_files"]
 
 LINES_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
-_SUFFIXES: Final = LINES_SUFFIXES | {".json"}
+#: The endings of what is packed; the ending before it says what it is.
+PACKED_SUFFIXES: Final = frozenset({".gz"})
+_SUFFIXES: Final = LINES_SUFFIXES | {".json", ".eval"}
 _NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
@@ -81,7 +83,7 @@ def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
 
 def _file(path: Path) -> Iterator[Found]:
     """Yield what is not a folder, where it is a result file or may have been meant to lead to some."""
-    suffix = path.suffix.lower()
+    suffix = _suffix(path)
     try:
         is_file = stat.S_ISREG(path.stat().st_mode)
     except OSError as error:
@@ -91,3 +93,9 @@ def _file(path: Path) -> Iterator[Found]:
     if suffix in _SUFFIXES:
         # To read a pipe that nobody writes to would wait for ever.
         yield Found(path, "" if is_file else "no plain file; to have it read, give its own path")
+
+
+def _suffix(path: Path) -> str:
+    """Return the ending of a file's name, of what is packed the one before."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in PACKED_SUFFIXES else suffix

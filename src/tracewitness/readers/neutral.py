@@ -14,9 +14,11 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
 from tracewitness.readers.json_text import Decoded, decode_text, holds_raw, keys_are_unique, raw_text
+from tracewitness.readers.reader import Reader
 from tracewitness.trace import Record, Trace
 
 __all__ = [
+    "READER",
     "UnusableError",
     "decode_plainly",
     "decode_trace",
@@ -225,3 +227,39 @@ def _event_with_raw_texts(event: Mapping[str, Any]) -> dict[str, Any]:
         text = raw_text(value) if key in ("args", "result") and raw_key not in event and holds_raw(value) else None
         kept[key if text is None else raw_key] = value if text is None else text
     return kept
+
+
+# ----------------------------------------------------------------------------------------------------------- detection
+
+_EVENT_KINDS = frozenset(Record.__struct_fields__[:8])
+
+
+def _detects(document: Any) -> bool:
+    """Whether data has events, or is a list with at least one event, or an empty one."""
+    if isinstance(document, list):
+        return not document or any(map(_is_event, document))
+    return is_neutral(document)
+
+
+def _is_event(item: Any) -> bool:
+    return isinstance(item, Record) or (isinstance(item, Mapping) and not _EVENT_KINDS.isdisjoint(item))
+
+
+def _is_listed_elsewhere(document: Any) -> bool:
+    """Whether no event is without any oddity: keys such as ``user`` and ``events`` stand in other formats too."""
+    events = document.get("events") if isinstance(document, Mapping) else document
+    return isinstance(events, list) and not any(_is_event(item) and _is_without_oddity(item) for item in events)
+
+
+def _is_without_oddity(event: Any) -> bool:
+    return isinstance(event, Record) or _EVENT_FIELDS.issuperset(event)
+
+
+READER: Final = Reader(
+    "neutral",
+    detects=_detects,
+    read=read_neutral,
+    shape="a run has events",
+    keys=_EVENT_KINDS | {"events", "name"},
+    yields=_is_listed_elsewhere,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from types import SimpleNamespace
 from typing import Any, Final
@@ -10,7 +10,7 @@ from typing import Any, Final
 from tracewitness.display import show
 from tracewitness.errors import ReadError
 
-__all__ = ["is_sdk_object", "plain"]
+__all__ = ["Converters", "is_sdk_object", "plain"]
 
 # The top packages whose objects are responses or parts of them. Roots, since everything below them moves.
 _SDKS: Final = frozenset(
@@ -19,13 +19,22 @@ _SDKS: Final = frozenset(
 _SCALARS: Final = frozenset({str, int, float, bool, type(None), bytes})
 
 
-def is_sdk_object(value: object) -> bool:
-    """Whether a value is an instance of a class of a known SDK that says how it is dumped."""
-    return _is_of_sdk(type(value)) and _dumper(type(value)) is not None
+Converters = Mapping[str, Callable[[Any], Any]]
+_NO_CONVERTERS: Final[Converters] = {}
 
 
-def plain(value: Any) -> Any:
+def is_sdk_object(value: object, converters: Converters = _NO_CONVERTERS) -> bool:
+    """Whether a value is an instance of a class of a known SDK, and can be made data of."""
+    kind = type(value)
+    return (_is_of_sdk(kind) and _dumper(kind) is not None) or any(root in converters for root in _roots(kind))
+
+
+def plain(value: Any, converters: Converters = _NO_CONVERTERS) -> Any:
     """Return a value with every SDK object in it, at any depth, as a mapping. Fields that no SDK knows are kept.
+
+    Arguments:
+        converters: by the top package of a class, what makes data of its objects; it returns an object as it is
+            where that dumps itself well enough.
 
     Raises:
         ReadError: an object can't be dumped, or it is nested too deeply, perhaps in itself.
@@ -35,29 +44,44 @@ def plain(value: Any) -> Any:
     [{'role': 'user', 'content': 'hi'}]
     """
     try:
-        return _plain(value)
+        return _plain(value, converters)
     except RecursionError as error:
         raise ReadError("nested too deeply to be read") from error
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, converters: Converters) -> Any:
     kind = type(value)
     if kind in _SCALARS:
         return value
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item, converters) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_plain(item, converters) for item in value]
     if isinstance(value, Enum):
-        return _plain(value.value)
+        return _plain(value.value, converters)
     if kind is SimpleNamespace:
-        return _plain(vars(value))
+        return _plain(vars(value), converters)
+    converted = _converted(value, converters)
+    if converted is not value:
+        return _plain(converted, converters)
     dump = _dumper(kind)
-    return value if dump is None else _plain(_dumped(value, dump))
+    return value if dump is None else _plain(_dumped(value, dump), converters)
+
+
+def _converted(value: Any, converters: Converters) -> Any:
+    if not converters:
+        return value
+    convert = next((converters[root] for root in _roots(type(value)) if root in converters), None)
+    return value if convert is None else _dumped(value, convert, may_stay=True)
+
+
+def _roots(kind: type) -> Iterator[str]:
+    """Yield the top packages that a class and its bases come from."""
+    return (base.__module__.partition(".")[0] for base in kind.__mro__)
 
 
 def _is_of_sdk(kind: type) -> bool:
-    return any(base.__module__.partition(".")[0] in _SDKS for base in kind.__mro__)
+    return not _SDKS.isdisjoint(_roots(kind))
 
 
 def _dumper(kind: type) -> Callable[[Any], Any] | None:
@@ -83,13 +107,13 @@ def _dump_model(value: Any) -> Any:
         return value.model_dump()
 
 
-def _dumped(value: Any, dump: Callable[[Any], Any]) -> Any:
+def _dumped(value: Any, dump: Callable[[Any], Any], *, may_stay: bool = False) -> Any:
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     try:
         data = dump(value)
     except Exception as error:  # a foreign method may raise anything
         raise ReadError(f"a {name} can't be turned into plain data: {type(error).__name__}: {show(error)}") from error
-    if type(data) is kind:
+    if type(data) is kind and not (may_stay and data is value):
         raise ReadError(f"a {name} can't be turned into plain data: its dump is one again")
     return data

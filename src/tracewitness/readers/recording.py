@@ -53,9 +53,8 @@ class Recording:
 
     def say(self, role: Role, text: str, path: Path, by: Any = None) -> None:
         """Add a message."""
-        agent: str | UnsetType = by if isinstance(by, str) and by else UNSET
         if role == "agent":
-            record = Record(agent=text, by=agent)
+            record = Record(agent=text, by=_text(by))
         elif role == "user":
             record = Record(user=text)
         else:
@@ -70,6 +69,8 @@ class Recording:
         path: Path,
         *,
         by: Any = None,
+        at: Any = None,
+        until: Any = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
         """Add a call. One without a name is a problem.
@@ -78,6 +79,7 @@ class Recording:
             name, call_id: as they were recorded.
             arguments: a mapping, JSON text, or whatever stands there for none.
             by: the agent that called, where it is known.
+            at, until: when it was made and when it had ended, in ISO 8601 or in seconds since 1970, where known.
             metadata: what stands beside the arguments.
         """
         if not isinstance(name, str) or not name:
@@ -90,25 +92,52 @@ class Recording:
             args=args,
             raw_args=raw_args,
             id=self._id(call_id, path),
-            by=by if isinstance(by, str) and by else UNSET,
+            by=_text(by),
+            at=_time(at),
+            until=_time(until),
             metadata=metadata or UNSET,
         )
         self._add(record, path)
 
-    def answer(self, payload: Any, call_id: Any, path: Path, *, of: Any = None, is_error: bool | None = None) -> None:
+    def answer(
+        self,
+        payload: Any,
+        call_id: Any,
+        path: Path,
+        *,
+        of: Any = None,
+        is_error: bool | None = None,
+        at: Any = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
         """Add a result.
 
         Arguments:
             of: the tool's name, where it is recorded.
             is_error: None where the recording doesn't say.
+            at: when it came, as of `call`.
+            metadata: what stands beside the payload.
         """
         record = Record(
             result=payload,
-            of=of if isinstance(of, str) and of else UNSET,
+            of=_text(of),
             id=self._id(call_id, path),
             is_error=UNSET if is_error is None else is_error,
+            at=_time(at),
+            metadata=metadata or UNSET,
         )
         self._add(record, path)
+
+    def transfer(self, agent: Any, path: Path, by: Any = None) -> None:
+        """Add that the conversation was handed over to an agent."""
+        if isinstance(agent, str) and agent:
+            self._add(Record(transfer=agent, by=_text(by)), path)
+        else:
+            self.doubt(f"a transfer to nobody: {show(agent)}", path, hides_call=False)
+
+    def end(self, path: Path) -> None:
+        """Add that the session ended without a tool saying so."""
+        self._add(Record(end=True), path)
 
     def doubt(self, reason: str, path: Path, *, hides_call: bool = True) -> None:
         """Add a problem: something that could not be made sense of."""
@@ -145,6 +174,16 @@ class Recording:
             return value
         self.doubt(f"an id is a text, not {show(value)}", path, hides_call=False)
         return UNSET
+
+
+def _text(value: Any) -> str | UnsetType:
+    return value if isinstance(value, str) and value else UNSET
+
+
+def _time(value: Any) -> str | int | float | UnsetType:
+    """Return a time as an event has it. A time that is none is left out: no check can be wrong for the want of it."""
+    is_time = isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""
+    return value if is_time else UNSET
 
 
 def _read_arguments(value: Any) -> tuple[Any, str | UnsetType]:

@@ -1,113 +1,29 @@
-"""The formats that are read. A new one is a module beside this one and a line in `READERS`."""
+"""The formats that are read. A new one is a module in a folder beside this one, and a line in `READERS`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
 
 from tracewitness.display import nearest_name, show
 from tracewitness.errors import ReadError, UsageError
-from tracewitness.readers import anthropic_messages, gemini, openai_chat, openai_responses
-from tracewitness.readers.neutral import decode_plainly, is_neutral, read_neutral, refuse_two_accounts
-from tracewitness.readers.objects import plain
-from tracewitness.readers.text_trace import is_simulation_result, read_text_trace
+from tracewitness.readers import neutral, text_trace
+from tracewitness.readers.neutral import refuse_two_accounts
+from tracewitness.readers.providers import anthropic_messages, gemini, openai_chat, openai_responses
+from tracewitness.readers.reader import Reader
 from tracewitness.trace import Record, Trace
 
-__all__ = ["READERS", "Reader", "read", "register_reader", "trace_of"]
-
-_EVENT_FIELDS = frozenset(Record.__struct_fields__)
-_EVENT_KINDS = frozenset(Record.__struct_fields__[:8])
-
-
-def _never(_: Any) -> bool:
-    return False
-
-
-class Reader(NamedTuple):
-    """A format.
-
-    Attributes:
-        name: what it is called.
-        detects: whether decoded data is of this format.
-        read: makes a trace of it; its keyword ``name`` is the run's name where the data has none.
-        shape: what its documents look like, as a sentence.
-        keys: the keys that its documents have on top; they tell which format was probably meant.
-        yields: whether data that it detects would rather be of another format, where one detects it.
-    """
-
-    name: str
-    detects: Callable[[Any], bool]
-    read: Callable[..., Trace]
-    shape: str = ""
-    keys: frozenset[str] = frozenset()
-    yields: Callable[[Any], bool] = _never
-
-
-def _is_neutral(data: Any) -> bool:
-    """Whether data is neutral: has events, or is a list with at least one event, or an empty one."""
-    if isinstance(data, list):
-        return not data or any(map(_is_event, data))
-    return is_neutral(data)
-
-
-def _is_event(item: Any) -> bool:
-    return isinstance(item, Record) or (isinstance(item, Mapping) and not _EVENT_KINDS.isdisjoint(item))
-
-
-def _is_listed_elsewhere(data: Any) -> bool:
-    """Whether no item of a list is an event without any oddity: a key such as ``user`` stands in other formats too."""
-    return isinstance(data, list) and not any(_is_event(item) and _is_without_oddity(item) for item in data)
-
-
-def _is_without_oddity(event: Any) -> bool:
-    return isinstance(event, Record) or _EVENT_FIELDS.issuperset(event)
-
-
-def _is_bare_result(data: Any) -> bool:
-    """Whether a simulation's result has nothing that others have not: an answer may have an ``error`` too."""
-    return "detailed_trace" not in data and "expectation_details" not in data
-
+__all__ = ["READERS", "converters", "detected", "is_log", "reader_named", "register_reader", "trace_of", "traces_of"]
 
 READERS: list[Reader] = [
-    Reader(
-        "neutral", _is_neutral, read_neutral, "a run has events", frozenset({"events", "name"}), _is_listed_elsewhere
-    ),
-    Reader(
-        "simulation result",
-        is_simulation_result,
-        read_text_trace,
-        "a simulation's result has a detailed_trace",
-        frozenset({"detailed_trace", "expectation_details", "session_id", "turn_traces"}),
-        _is_bare_result,
-    ),
-    Reader(
-        "openai-chat",
-        openai_chat.detects,
-        openai_chat.read,
-        openai_chat.SHAPE,
-        frozenset({"choices", "messages", "role", "content", "tool_calls", "tool_call_id"}),
-    ),
-    Reader(
-        "openai-responses",
-        openai_responses.detects,
-        openai_responses.read,
-        openai_responses.SHAPE,
-        frozenset({"output", "input", "object", "type", "call_id", "arguments", "instructions"}),
-    ),
-    Reader(
-        "anthropic-messages",
-        anthropic_messages.detects,
-        anthropic_messages.read,
-        anthropic_messages.SHAPE,
-        frozenset({"role", "content", "stop_reason", "type", "messages", "system", "input"}),
-    ),
-    Reader(
-        "gemini",
-        gemini.detects,
-        gemini.read,
-        gemini.SHAPE,
-        frozenset({"candidates", "contents", "parts", "role", "promptFeedback", "usageMetadata", "modelVersion"}),
-    ),
+    neutral.READER,
+    text_trace.READER,
+    openai_chat.READER,
+    openai_responses.READER,
+    anthropic_messages.READER,
+    gemini.READER,
 ]
 
 
@@ -123,43 +39,42 @@ def register_reader(reader: Reader) -> Reader:
     return reader
 
 
-def read(source: Any, format: str | None = None) -> Trace:  # noqa: A002 - the word that users write
-    """Read what was recorded, in whatever format it is in.
+@functools.lru_cache(maxsize=4096)
+def _candidates(keys: frozenset[str], count: int) -> tuple[Reader, ...]:
+    """Return the readers whose documents may have these keys: to ask all of them would cost more than reading.
 
     Arguments:
-        source: a `Trace`, which is returned as it is; JSON as text or bytes; a mapping; a list of messages and
-            responses of one format; an SDK's response, or a list with some.
-        format: the name of the format, where several fit or none is recognised.
+        count: how many readers there are: what was found before one was added is out of date.
+    """
+    return tuple(reader for reader in READERS[:count] if not reader.keys or not reader.keys.isdisjoint(keys))
+
+
+def detected(data: Any) -> list[Reader]:
+    """Return the readers of the formats that data is in: none, one, or several where that is ambiguous."""
+    keys = _keys_of(data)
+    found = [reader for reader in (_candidates(keys, len(READERS)) if keys else READERS) if reader.detects(data)]
+    if len(found) > 1:
+        found = [reader for reader in found if not reader.yields(data)] or found[:1]
+    return found
+
+
+def converters() -> dict[str, Callable[[Any], Any]]:
+    """Return what makes data of the objects of those SDKs whose objects don't dump themselves well."""
+    return {package: convert for reader in READERS for package, convert in reader.objects.items()}
+
+
+def is_log(lines: list[Any]) -> bool:
+    """Whether lines of a file are pieces of one run, in a format that is written so."""
+    found = detected(lines)
+    return len(found) == 1 and found[0].is_log
+
+
+def reader_named(name: str) -> Reader:
+    """Return the reader of a format.
 
     Raises:
-        ReadError: it is in no format, in several, or not in the one that was named.
-
-    >>> read('{"choices": [{"message": {"role": "assistant", "content": "Hello."}}]}').to_events()
-    [{'agent': 'Hello.'}]
+        ReadError: there is none.
     """
-    if isinstance(source, Trace):
-        return source
-    reader = None if format is None else _named(format)
-    if isinstance(source, (str, bytes, bytearray, memoryview)):
-        source = decode_plainly(_encoded(source))
-    else:
-        source = plain(source)
-    if reader is None:
-        return trace_of(source)
-    trace: Trace = reader.read(source, name="")
-    return trace
-
-
-def _encoded(source: str | bytes | bytearray | memoryview) -> bytes:
-    if not isinstance(source, str):
-        return bytes(source)
-    try:
-        return source.encode()
-    except UnicodeEncodeError as error:
-        raise ReadError(f"not Unicode: {error.reason} at character {error.start}") from error
-
-
-def _named(name: str) -> Reader:
     known = {reader.name: reader for reader in READERS}
     if name in known:
         return known[name]
@@ -168,28 +83,46 @@ def _named(name: str) -> Reader:
     raise ReadError(f"there is no format {show(name)}{meant}; the formats are {', '.join(known)}")
 
 
-def trace_of(data: Any, name: str = "") -> Trace:
-    """Read decoded data in the format that it is in.
+def trace_of(data: Any, name: str = "", reader: Reader | None = None) -> Trace:
+    """Read decoded data that is one run.
 
     Arguments:
         data: a row of a file, decoded.
         name: the run's name where the data has none.
+        reader: of the format that data is in; by default it is found.
 
     Raises:
-        ReadError: it is in none of the formats, or in several.
+        ReadError: it is in none of the formats, or in several, or it holds no run or several.
 
     >>> trace_of({"events": [{"call": "search"}]}, "order-1")
     <Trace order-1: 1 events>
     """
+    found = list(islice(traces_of(data, name, reader), 2))
+    if len(found) != 1:
+        raise ReadError("it holds several runs; read_all reads each" if found else "it holds no run")
+    return found[0]
+
+
+def traces_of(data: Any, name: str = "", reader: Reader | None = None) -> Iterator[Trace]:
+    """Read decoded data that is a run, or holds some, one after the other.
+
+    Arguments, errors: as of `trace_of`.
+    """
+    reader = reader or _reader_of(data)
+    if reader.runs is None:
+        yield reader.read(data, name=name)
+    else:
+        for run in reader.runs(data):
+            yield reader.read(run, name=name)
+
+
+def _reader_of(data: Any) -> Reader:
     if isinstance(data, Mapping):
         refuse_two_accounts(data)
-    found = [reader for reader in READERS if reader.detects(data)]
-    if len(found) > 1:
-        found = [reader for reader in found if not reader.yields(data)] or found[:1]
-    if len(found) == 1:
-        trace: Trace = found[0].read(data, name=name)
-        return trace
-    raise ReadError(_why_several(found) if found else _why_none(data))
+    found = detected(data)
+    if len(found) != 1:
+        raise ReadError(_why_several(found) if found else _why_none(data))
+    return found[0]
 
 
 def _why_several(found: list[Reader]) -> str:
@@ -218,5 +151,18 @@ def _why_not(reader: Reader, data: Any) -> str:
 
 def _keys_of(data: Any) -> frozenset[str]:
     """Return the keys of a mapping, or of the mappings of a list."""
-    items = data if isinstance(data, list) else [data]
-    return frozenset(key for item in items if isinstance(item, Mapping) for key in item if isinstance(key, str))
+    if isinstance(data, Mapping):
+        return _text_keys(data)
+    if not isinstance(data, list):
+        return frozenset()
+    keys: set[Any] = set()
+    for item in data:
+        if isinstance(item, Mapping):
+            keys.update(item)
+        elif isinstance(item, Record):
+            keys.add("call")
+    return _text_keys(keys)
+
+
+def _text_keys(keys: Iterable[Any]) -> frozenset[str]:
+    return frozenset(key for key in keys if key.__class__ is str)

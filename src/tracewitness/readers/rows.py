@@ -8,26 +8,32 @@ the row where it was found, so that the rows before it are not lost.
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 from msgspec import Struct
 
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
-from tracewitness.readers.folders import LINES_SUFFIXES, Found, find_files
+from tracewitness.readers.documents import GZIP, MAX_DOCUMENT, Lines, encoding_of, lines_of
+from tracewitness.readers.folders import LINES_SUFFIXES, PACKED_SUFFIXES, Found, find_files
 from tracewitness.readers.json_text import decode_value
 from tracewitness.readers.neutral import UnusableError, decode_plainly, refuse_two_accounts, usable
-from tracewitness.readers.registry import READERS, trace_of
+from tracewitness.readers.reader import Reader
+from tracewitness.readers.registry import detected, is_log, traces_of
 from tracewitness.trace import Record, Trace
 
-__all__ = ["MAX_ROW", "Row", "Run", "iter_rows", "iter_runs"]
+__all__ = ["MAX_ROW", "Row", "Run", "iter_rows", "iter_runs", "rows_of", "stem_of"]
 
 MAX_ROW: Final = 256 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
+# A log shows what it is on its first lines, though some are of kinds that other programs write too.
+_LINES_LOOKED_AT: Final = 64
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
 _SPACE = " \t\r\n"
 #: What a whole answer or run has; a message or item has none of them.
@@ -53,16 +59,19 @@ class Row(Struct, frozen=True):
     data: Any = None
     error: ReadError | None = None
 
-    def read(self) -> Trace:
-        """Return the row's trace. Where the row has no name, it is the file's without its ending.
+    def traces(self, reader: Reader | None = None) -> Iterator[Trace]:
+        """Yield the row's traces, mostly one. Where the row has no name, it is the file's without its ending.
+
+        Arguments:
+            reader: of the row's format; by default it is found.
 
         Raises:
-            ReadError: the row can't be used.
+            ReadError: the row, or what is left of it, can't be used.
         """
         if self.error is not None:
             raise self.error
         try:
-            return trace_of(self.data, Path(self.source).stem)
+            yield from traces_of(self.data, stem_of(self.source), reader)
         except ReadError as error:
             raise ReadError(error.problem, self.source, self.place) from error
 
@@ -85,55 +94,71 @@ class Run(Struct, frozen=True):
     data: Any = None
 
 
-def iter_runs(paths: Iterable[str | Path]) -> Iterator[Run]:
+def stem_of(source: str) -> str:
+    """Return a file's name without its ending, nor that of what it is packed in."""
+    path = Path(source)
+    return Path(path.stem).stem if path.suffix.lower() in PACKED_SUFFIXES else path.stem
+
+
+def iter_runs(paths: Iterable[str | Path], reader: Reader | None = None) -> Iterator[Run]:
     """Yield the runs of files and folders, in order.
 
     Arguments:
-        paths: result files, pipes, and folders; of a folder all files that end in .json, .jsonl or .ndjson,
+        paths: result files, pipes, and folders; of a folder all files whose names end as those of recordings do,
             in capitals too, also those in folders under it and behind links, sorted.
+        reader: of the format that they are all in; by default each row's is found.
 
     Raises:
         ReadError: a path does not exist, or a folder holds no such file. What is wrong inside a file, or with a
             file or folder inside a folder, is the error of a run.
     """
     for found in [found for path in paths for found in find_files(Path(path))]:
-        yield from _runs_of(found)
+        yield from _runs_of(found, reader)
 
 
-def _runs_of(found: Found) -> Iterator[Run]:
+def _runs_of(found: Found, reader: Reader | None) -> Iterator[Run]:
     path, problem = found
     try:
         if problem:
             raise ReadError(problem, str(path))
-        for row in iter_rows(path):
-            yield _run(row)
+        for row in iter_rows(path, reader):
+            yield from _runs_of_row(row, reader)
     except ReadError as error:
-        yield Run(str(path), 0, "", path.stem, error=error)
+        yield Run(str(path), 0, "", stem_of(str(path)), error=error)
 
 
-def _run(row: Row) -> Run:
+def _runs_of_row(row: Row, reader: Reader | None) -> Iterator[Run]:
+    """Yield the runs of a row. The row's data goes with the first: a row of several is no result to write into."""
+    count = 0
     try:
-        trace = row.read()
+        for trace in row.traces(reader):
+            count += 1
+            place = row.place if count == 1 else f"{row.place}, run {count}"
+            yield Run(row.source, row.number, place, trace.name, trace, data=row.data if count == 1 else None)
     except ReadError as error:
         own_name = row.data.get("name") if isinstance(row.data, Mapping) else None
-        name = own_name if isinstance(own_name, str) and own_name else Path(row.source).stem
-        return Run(row.source, row.number, row.place, name, error=error, data=row.data)
-    return Run(row.source, row.number, row.place, trace.name, trace, data=row.data)
+        name = own_name if isinstance(own_name, str) and own_name else stem_of(row.source)
+        yield Run(row.source, row.number, row.place, name, error=error, data=row.data)
+        return
+    if not count:
+        nothing = ReadError("it holds no run", row.source, row.place)
+        yield Run(row.source, row.number, row.place, stem_of(row.source), error=nothing, data=row.data)
 
 
-def iter_rows(path: str | Path) -> Iterator[Row]:
+def iter_rows(path: str | Path, reader: Reader | None = None) -> Iterator[Row]:
     """Yield the rows of a file, as it is read.
 
     Arguments:
-        path: a JSON array of rows, a mapping with a list ``results``, one row or one trace alone, or JSON
-            Lines.
+        path: a JSON array of rows, a mapping with a list ``results``, one row or one trace alone, JSON Lines, or
+            what else `documents.ENCODINGS` has; packed by gzip or not.
+        reader: of the format that the rows are in; by default it is found.
 
     Raises:
         ReadError: the file can't be read, or not from its first row on. What is wrong further on is a row's
             error; in JSON Lines it is so from the start, and the lines after it still come.
     """
     source = str(path)
-    rows = _open_rows(Path(path), source)
+    rows = _open_rows(Path(path), source, reader)
     count = 0
     try:
         for row in rows:
@@ -145,28 +170,75 @@ def iter_rows(path: str | Path) -> Iterator[Row]:
         yield Row(source, count + 1, error.place, error=error)
 
 
-def _open_rows(path: Path, source: str) -> Iterator[Row]:
+def rows_of(data: Any, reader: Reader | None = None) -> Iterator[Any]:
+    """Yield the rows that decoded data lists, or the data itself where it is one.
+
+    Raises:
+        ReadError: what is in the place of a row can't be one.
+    """
+    is_whole = reader is not None and reader.detects(data)
+    listed = None if is_whole else _listed_rows(data)
+    for row in [data] if listed is None else _rows_or_trace(listed):
+        if isinstance(row, _Refused):
+            raise ReadError(row.problem)
+        yield row
+
+
+def _open_rows(path: Path, source: str, reader: Reader | None) -> Iterator[Row]:
     try:
         with path.open("rb") as file:
-            yield from _rows_of(file, path, source)
+            yield from _rows_of(file, path, source, reader)
     except IsADirectoryError as error:
         raise ReadError("a folder, not a file", source) from error
     except FileNotFoundError as error:
         raise ReadError("there is no such file", source) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ReadError(f"broken gzip: {error}", source) from error
     except OSError as error:
         raise ReadError(f"it can't be read: {error.strerror or error}", source) from error
 
 
-def _rows_of(file: BinaryIO, path: Path, source: str) -> Iterator[Row]:
+def _rows_of(file: BinaryIO, path: Path, source: str, reader: Reader | None) -> Iterator[Row]:
     beginning = _Beginning(file)
     head = beginning.read(_CHUNK)
+    if head.startswith(GZIP):
+        unpacked = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=beginning.read_again())), _CHUNK)
+        return _rows_of(unpacked, Path(path.stem), source, reader)
+    encoding = encoding_of(head)
+    if encoding is not None:
+        return _rows_of_whole(encoding.decode, beginning.read_again(), source, reader)
     if path.suffix.lower() in LINES_SUFFIXES or _looks_like_lines(head, beginning):
+        if _is_log(head, reader):
+            return _rows_of_whole(lines_of, beginning.read_again(), source, reader)
         return _rows_of_lines(beginning.read_again(), source)
     # Most folders hold one small trace in each file: decoded at once, they are read several times as fast.
     alone = _mapping_alone(head) if len(head) < _CHUNK else None
     if alone is not None:
         return iter([Row(source, 1, "row 1", alone)])
     return _rows_of_document(_Buffer(beginning.read_again()), source)
+
+
+def _rows_of_whole(decode: Callable[[bytes], Any], file: BinaryIO, source: str, reader: Reader | None) -> Iterator[Row]:
+    """Yield the rows of a file that has to be decoded at once."""
+    data = file.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        raise ReadError(f"it is one document, and longer than {MAX_DOCUMENT // 1024 // 1024} MiB", source)
+    try:
+        decoded = decode(data)
+        is_whole = isinstance(decoded, Lines) or bool(reader or detected(decoded))
+        for number, row in enumerate([decoded] if is_whole else rows_of(decoded), 1):
+            yield _row(row, source, number, f"row {number}")
+    except ReadError as error:
+        raise ReadError(error.problem, source) from error
+
+
+def _is_log(head: bytes, reader: Reader | None) -> bool:
+    """Whether the first lines of a file are pieces of one run."""
+    if reader is not None:
+        return reader.is_log
+    whole, _, _ = head.rpartition(b"\n") if len(head) >= _CHUNK else (head, b"", b"")
+    lines = lines_of(b"\n".join(whole.splitlines()[:_LINES_LOOKED_AT]))
+    return lines is not None and is_log(lines)
 
 
 class _Beginning:
@@ -373,14 +445,18 @@ def _decoded(item: Any) -> Any:
 
 def _is_row(item: Any) -> bool:
     data = _decoded(item)
-    return not _is_piece(data) and any(reader.detects(data) for reader in READERS)
+    return not _is_piece(data) and bool(detected(data))
 
 
 def _is_event(item: Any) -> bool:
     data = _decoded(item)
     if _is_piece(data):
         return True
-    return isinstance(data, Mapping) and not _EVENT_KINDS.isdisjoint(data) and not _is_row(data)
+    return (
+        isinstance(data, Mapping)
+        and (not _EVENT_KINDS.isdisjoint(data) or bool(detected([data])))
+        and not _is_row(data)
+    )
 
 
 def _is_piece(data: Any) -> bool:

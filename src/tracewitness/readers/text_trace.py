@@ -21,16 +21,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tracewitness.display import show
 from tracewitness.errors import ReadError
 from tracewitness.readers.literals import LiteralError, parse_literal
 from tracewitness.readers.pairing import CallKey, freeze, pair_calls
+from tracewitness.readers.reader import Reader
 from tracewitness.readers.spans import TurnSpans, read_turn_spans
 from tracewitness.trace import Problem, Record, Trace, Unreadable
 
-__all__ = ["is_simulation_result", "read_text_trace"]
+__all__ = ["READER", "is_simulation_result", "read_text_trace"]
 
 _ROW_KEYS = frozenset({"detailed_trace", "expectation_details", "passed", "goals", "error"})
 _USER_ENTRY = re.compile(r"(?:\[Turn [0-9]+\] )?User(?: \[[^\]\n]*\])?:(?: |(?=\n)|\Z)")
@@ -434,3 +435,18 @@ def _split_by_name(rest: str, ends: list[tuple[int, int]]) -> _Split:
     if not rest[start:].strip():
         raise ReadError("nothing follows its name")
     return _Split(rest[:name_end], raw=rest[start:])
+
+
+def _is_bare_result(data: Any) -> bool:
+    """Whether a simulation's result has nothing that others have not: an answer may have an ``error`` too."""
+    return "detailed_trace" not in data and "expectation_details" not in data
+
+
+READER: Final = Reader(
+    "simulation result",
+    detects=is_simulation_result,
+    read=read_text_trace,
+    shape="a simulation's result has a detailed_trace",
+    keys=_ROW_KEYS | {"session_id", "turn_traces"},
+    yields=_is_bare_result,
+)

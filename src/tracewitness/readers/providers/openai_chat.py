@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import (
     Path,
     Recording,
@@ -17,7 +18,7 @@ from tracewitness.readers.recording import (
 )
 from tracewitness.trace import Role, Trace
 
-__all__ = ["SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "detects", "read"]
 
 SHAPE: Final = "a chat completion has choices with a message, or is a list of messages with role and content"
 
@@ -270,3 +271,12 @@ def _text(recording: Recording, content: Any, path: Path, *, may_call: bool) -> 
         elif not isinstance(part, Mapping) or word(part, "type") not in _SILENT_PARTS:
             recording.doubt(f"an unknown part {show(part)}", (*path, "content", index), hides_call=may_call)
     return "\n".join(texts)
+
+
+READER: Final = Reader(
+    "openai-chat",
+    detects=detects,
+    read=read,
+    shape=SHAPE,
+    keys=frozenset({"choices", "messages", "role", "content", "tool_calls", "tool_call_id", "function", "custom"}),
+)

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
 from tracewitness.trace import Role, Trace
 
-__all__ = ["SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "detects", "read"]
 
 SHAPE: Final = "an answer of Gemini has candidates with a content, or is a list of contents with role and parts"
 
@@ -301,3 +302,17 @@ def _read_result(recording: Recording, kind: str, result: dict[str, Any], path: 
         return
     name = result.get("name") if kind == "function_response" else result.get("tool_type")
     recording.answer(result.get("response"), result.get("id"), path, of=name)
+
+
+READER: Final = Reader(
+    "gemini",
+    detects=detects,
+    read=read,
+    shape=SHAPE,
+    keys=frozenset(
+        {"candidates", "contents", "parts", "role"}
+        | {"promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "modelVersion", "model_version"}
+        | {"functionCall", "toolCall", "executableCode", "functionResponse", "toolResponse", "codeExecutionResult"}
+        | _MARKS
+    ),
+)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, texts_of, word
 from tracewitness.trace import Role, Trace
 
-__all__ = ["SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "detects", "read"]
 
 SHAPE: Final = "a message of Anthropic has a role and blocks such as tool_use, or is a list of such messages"
 
@@ -179,3 +180,12 @@ def _is_error(kind: str, block: Mapping[str, Any], content: Any) -> bool | None:
     if isinstance(content, Mapping):
         return word(content, "type").endswith("_error")
     return False if isinstance(content, list) else None
+
+
+READER: Final = Reader(
+    "anthropic-messages",
+    detects=detects,
+    read=read,
+    shape=SHAPE,
+    keys=frozenset({"role", "content", "stop_reason", "type", "messages", "system", "input"}),
+)

@@ -8,10 +8,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from tracewitness.display import show
+from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, word
 from tracewitness.trace import Role, Trace
 
-__all__ = ["SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "detects", "read"]
 
 SHAPE: Final = "a response of OpenAI Responses has object: response and an output, or is a list of its items"
 
@@ -307,3 +308,12 @@ _CALL_READERS: Final[dict[str, Callable[[Recording, Mapping[str, Any], Path], No
     "function_call": _read_function_call,
     "mcp_call": _read_mcp_call,
 }
+
+
+READER: Final = Reader(
+    "openai-responses",
+    detects=detects,
+    read=read,
+    shape=SHAPE,
+    keys=frozenset({"output", "input", "object", "type", "call_id", "arguments", "instructions", "role"}),
+)

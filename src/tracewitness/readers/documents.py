@@ -1,0 +1,152 @@
+"""From bytes to decoded data: what a document is written in shows in its first bytes, whatever its file is called."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from tracewitness.errors import ReadError
+from tracewitness.readers.neutral import decode_plainly
+
+__all__ = [
+    "ENCODINGS",
+    "GZIP",
+    "MAX_DOCUMENT",
+    "Encoding",
+    "Lines",
+    "decode_document",
+    "encoding_of",
+    "lines_of",
+    "unzipped",
+]
+
+#: The most bytes that a document has once it is unpacked: what is small may unpack to more than any memory holds.
+MAX_DOCUMENT: Final = 256 * 1024 * 1024
+#: How gzip begins.
+GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK\x03\x04"
+_SPACE: Final = b" \t\r\n"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+class Lines(list[Any]):
+    """What stands on the lines of JSON Lines. A line that is no JSON stands in it as text."""
+
+
+class Encoding(NamedTuple):
+    """What a document may be written in beside JSON.
+
+    Attributes:
+        name: what it is called.
+        fits: whether the beginning of a document, at least 64 bytes where it has as many, is in it.
+        decode: makes data of a whole document. It raises `ReadError` where that is broken.
+    """
+
+    name: str
+    fits: Callable[[bytes], bool]
+    decode: Callable[[bytes], Any]
+
+
+def decode_document(data: bytes) -> Any:
+    """Decode a whole document.
+
+    Returns:
+        Plain data; `Lines` where it is JSON Lines.
+
+    Raises:
+        ReadError: it is in no known encoding, or broken.
+
+    >>> decode_document(gzip.compress(b'{"call": "search"}'))
+    {'call': 'search'}
+    >>> decode_document(b'{"call": "search"}\\n{"call": "order"}')
+    [{'call': 'search'}, {'call': 'order'}]
+    """
+    encoding = encoding_of(data[:1024])
+    if encoding is not None:
+        return encoding.decode(data)
+    try:
+        return decode_plainly(data)
+    except ReadError:
+        lines = lines_of(data)
+        if lines is None:
+            raise
+        return lines
+
+
+def encoding_of(head: bytes) -> Encoding | None:
+    """Return what the beginning of a document shows it is written in, or None for JSON."""
+    return next((encoding for encoding in ENCODINGS if encoding.fits(head)), None)
+
+
+def lines_of(data: bytes) -> Lines | None:
+    """Decode JSON Lines; None where the first line is no object, or is the only one."""
+    lines = [line for line in data.removeprefix(_BYTE_ORDER_MARK).splitlines() if line.strip()]
+    if len(lines) < 2 or not lines[0].lstrip(_SPACE).startswith(b"{"):
+        return None
+    decoded = Lines(map(_decoded_line, lines))
+    return None if isinstance(decoded[0], str) else decoded
+
+
+def _decoded_line(line: bytes) -> Any:
+    try:
+        return decode_plainly(line)
+    except ReadError:
+        return line.decode("utf-8", "replace")
+
+
+def unzipped(data: bytes) -> bytes:
+    """Undo gzip.
+
+    Raises:
+        ReadError: it is cut off or broken, or longer than `MAX_DOCUMENT`.
+    """
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            plain = file.read(MAX_DOCUMENT + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ReadError(f"broken gzip: {error}") from error
+    return _bounded(plain)
+
+
+def _bounded(data: bytes) -> bytes:
+    if len(data) > MAX_DOCUMENT:
+        raise ReadError(f"it unpacks to more than {MAX_DOCUMENT // 1024 // 1024} MiB")
+    return data
+
+
+def _decode_gzip(data: bytes) -> Any:
+    plain = unzipped(data)
+    if plain.startswith(GZIP):  # once more is usual, twice more is an attack
+        plain = unzipped(plain)
+        if plain.startswith(GZIP):
+            raise ReadError("gzip in gzip in gzip")
+    return decode_document(plain)
+
+
+def _members(data: bytes) -> dict[str, bytes]:
+    """Return what an archive holds: bytes by name. What they are is known to those who write archives."""
+    members: dict[str, bytes] = {}
+    left = MAX_DOCUMENT
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for info in archive.infolist():
+                if info.is_dir():
+                    continue
+                with archive.open(info) as file:
+                    members[info.filename] = file.read(left + 1)
+                left -= len(members[info.filename])
+                if left < 0:
+                    raise ReadError(f"it unpacks to more than {MAX_DOCUMENT // 1024 // 1024} MiB")
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+        raise ReadError(f"a broken archive: {error}") from error
+    return members
+
+
+ENCODINGS: list[Encoding] = [
+    Encoding("gzip", lambda head: head.startswith(GZIP), _decode_gzip),
+    Encoding("zip", lambda head: head.startswith(_ZIP), _members),
+]

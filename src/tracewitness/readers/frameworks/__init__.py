@@ -1,0 +1,1 @@
+"""Formats of agent frameworks, of what they return and what they save: one module each, with a `READER`."""

@@ -1,0 +1,1 @@
+"""Formats of model providers' wire: one module each, with a `READER`."""
