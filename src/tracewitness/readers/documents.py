@@ -16,6 +16,7 @@ __all__ = [
     "ENCODINGS",
     "GZIP",
     "MAX_DOCUMENT",
+    "MAX_PACKED",
     "Encoding",
     "Lines",
     "decode_document",
@@ -26,6 +27,8 @@ __all__ = [
 
 #: The most bytes that a document has once it is unpacked: what is small may unpack to more than any memory holds.
 MAX_DOCUMENT: Final = 256 * 1024 * 1024
+#: In how many layers of gzip a document may be: twice happens, more is an attack.
+MAX_PACKED: Final = 2
 #: How gzip begins.
 GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
@@ -119,12 +122,11 @@ def _bounded(data: bytes) -> bytes:
 
 
 def _decode_gzip(data: bytes) -> Any:
-    plain = unzipped(data)
-    if plain.startswith(GZIP):  # once more is usual, twice more is an attack
-        plain = unzipped(plain)
-        if plain.startswith(GZIP):
-            raise ReadError("gzip in gzip in gzip")
-    return decode_document(plain)
+    for _ in range(MAX_PACKED):
+        data = unzipped(data)
+        if not data.startswith(GZIP):
+            return decode_document(data)
+    raise ReadError("gzip in gzip in gzip")
 
 
 def _members(data: bytes) -> dict[str, bytes]:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
-from tracewitness.readers.documents import GZIP, MAX_DOCUMENT, Lines, encoding_of, lines_of
+from tracewitness.readers.documents import GZIP, MAX_DOCUMENT, MAX_PACKED, Lines, encoding_of, lines_of
 from tracewitness.readers.folders import LINES_SUFFIXES, PACKED_SUFFIXES, Found, find_files
 from tracewitness.readers.json_text import decode_value
 from tracewitness.readers.neutral import UnusableError, decode_plainly, refuse_two_accounts, usable
@@ -198,12 +198,20 @@ def _open_rows(path: Path, source: str, reader: Reader | None) -> Iterator[Row]:
         raise ReadError(f"it can't be read: {error.strerror or error}", source) from error
 
 
-def _rows_of(file: BinaryIO, path: Path, source: str, reader: Reader | None) -> Iterator[Row]:
+def _rows_of(file: BinaryIO, path: Path, source: str, reader: Reader | None, packed: int = 0) -> Iterator[Row]:
+    """Yield the rows of an open file.
+
+    Arguments:
+        packed: in how many layers of gzip it was found.
+    """
     beginning = _Beginning(file)
     head = beginning.read(_CHUNK)
     if head.startswith(GZIP):
-        unpacked = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=beginning.read_again())), _CHUNK)
-        return _rows_of(unpacked, Path(path.stem), source, reader)
+        if packed == MAX_PACKED:
+            raise ReadError("gzip in gzip in gzip", source)
+        unpacked = gzip.GzipFile(fileobj=beginning.read_again(), mode="rb")
+        buffered = io.BufferedReader(cast("io.RawIOBase", unpacked), _CHUNK)
+        return _rows_of(buffered, Path(path.stem), source, reader, packed + 1)
     encoding = encoding_of(head)
     if encoding is not None:
         return _rows_of_whole(encoding.decode, beginning.read_again(), source, reader)
