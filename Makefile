@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench format clean
+.PHONY: help demo test test-frameworks lint bench format clean
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,21 @@ demo: $(VENV)/.core ## Check the recorded runs of an order desk against their ex
 test: $(VENV)/.runner ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto --quiet
 
+# Frameworks differ in what they require, so each is tested in an environment of its own, where no test may be skipped.
+FRAMEWORKS := $(shell sed -n 's/^framework-\([a-z-]*\) = .*/\1/p' pyproject.toml)
+
+test-frameworks: $(addprefix test-framework-,$(FRAMEWORKS)) ## Run the tests of readers on the real frameworks
+
+test-framework-%: .venv-frameworks/%/.ready
+	TRACEWITNESS_NO_SKIPS=1 .venv-frameworks/$*/bin/python -m pytest --quiet tests/readers/test_framework_$(subst -,_,$*).py
+
+.PRECIOUS: .venv-frameworks/%/.ready
+.venv-frameworks/%/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-frameworks/$*
+	.venv-frameworks/$*/bin/python -m pip install --quiet --upgrade pip
+	.venv-frameworks/$*/bin/python -m pip install --quiet --editable . --group framework-$*
+	@touch $@
+
 lint: $(VENV)/.dev ## Check style, types and the directions of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,4 +60,4 @@ format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff format .
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks build dist
+	rm -rf $(VENV) .venv-frameworks .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks build dist
