@@ -10,8 +10,22 @@ from unittest.mock import Mock
 
 import pytest
 
-from tracewitness import ANY, Contains, Expectation, Not, OneOf, Regex, Satisfies, Search, Trace, UsageError, expect
-from tracewitness.expectations import Marker, MaxErrors, ToolCalled
+from tracewitness import (
+    ANY,
+    Contains,
+    Expectation,
+    Not,
+    OneOf,
+    Regex,
+    Satisfies,
+    Search,
+    Trace,
+    UsageError,
+    check,
+    evaluate,
+    expect,
+)
+from tracewitness.expectations import Marker, MaxErrors, ToolCalled, ToolNotCalled
 from tracewitness.scoring import EvaluationResult
 from tracewitness.testing import agent, call, result, trace, user
 
@@ -173,6 +187,26 @@ def test_the_warning_of_an_async_run_and_of_judge_points_at_the_caller() -> None
         expect([]).calls("a").calls("b").with_score(0.5).judge(trace(call("a")))
     for warning, part in ((of_run[0], ".run_async()"), (of_judge[0], ".judge(")):
         assert (warning.filename, warning.lineno) == (__file__, line_of(here, part))
+
+
+@pytest.mark.parametrize(
+    "warned",
+    [
+        lambda: expect(made("a")).does_not_call("a", command=Regex("rm .*")),
+        lambda: expect(made("a")).check(
+            {"type": "tool_not_called", "tool": "a", "args": {"command": {"$regex": "rm .*"}}}
+        ),
+        lambda: check(trace(), [ToolNotCalled(tool="a", args={"command": Regex("rm .*")})]),
+        lambda: asyncio.run(expect(made("a")).calls("a").calls("b").with_score(0.5).run_async()),
+        lambda: evaluate([{"tool": "a"}, {"tool": "b"}], [{"tool": "a"}], min_score=0.5),
+    ],
+    ids=["ban", "check", "operator", "coroutine", "evaluate"],
+)
+def test_every_warning_points_at_the_users_line(warned: Callable[[], Any]) -> None:
+    """However many frames of ours or of an event loop lie between."""
+    with pytest.warns(UserWarning, match="line break|not called") as caught:
+        warned()
+    assert {(warning.filename, warning.lineno) for warning in caught} == {(__file__, warned.__code__.co_firstlineno)}
 
 
 def line_of(function: Callable[..., Any], part: str) -> int:

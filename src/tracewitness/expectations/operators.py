@@ -6,12 +6,12 @@ operator, write its class here, its monitor beside those it resembles, and list 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, UnsetType
 
+from tracewitness.callers import warn_caller
 from tracewitness.display import nearest_name, printable, show
 from tracewitness.errors import ExpectationError, UsageError
 from tracewitness.expectations import fields
@@ -532,11 +532,9 @@ def _check_bounds(minimum: int, maximum: int | UnsetType) -> None:
 def _warn_of_lines(banned: Any) -> None:
     """Warn of a pattern that a line break slips past, where that would let a banned call through."""
     for regex in regexes_that_stop_at_lines(banned):
-        warnings.warn(
+        warn_caller(
             f"a line break slips past {regex!r} in this ban, since its . stops there; "
-            "use $search or $contains (Search, Contains), or begin the pattern with (?s)",
-            UserWarning,
-            stacklevel=4,  # who made the operator; validate and __post_init__ lie between
+            "use $search or $contains (Search, Contains), or begin the pattern with (?s)"
         )
 
 

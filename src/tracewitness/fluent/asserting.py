@@ -39,5 +39,5 @@ def assert_tools(
     result = assess(expected, actual, weights, strict, forbidden, min_score)
     if not result.passed:
         raise ToolScoreAssertionError(explain(result), result)
-    warn_of_missing_calls(result, stacklevel=2)
+    warn_of_missing_calls(result)
     return result

@@ -242,7 +242,7 @@ class Expectation:
         __tracebackhide__ = True
         if not result.passed:
             raise ToolScoreAssertionError(explain(result), result)
-        warn_of_missing_calls(result, stacklevel=3)
+        warn_of_missing_calls(result)
         return result
 
     def evaluate(self, trace: Trace) -> EvaluationResult:

@@ -226,7 +226,7 @@ class Repeated:
         if not result.passed:
             raise ToolScoreAssertionError(_explain(result), _worst(results), result)
         for each in results:
-            warn_of_missing_calls(each, stacklevel=3)
+            warn_of_missing_calls(each)
         return result
 
 

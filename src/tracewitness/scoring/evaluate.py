@@ -54,7 +54,7 @@ def evaluate(
     (0.9, False, (ExpectedCall(tool='book'),))
     """
     result = assess(expected, actual, weights, strict, forbidden, min_score)
-    warn_of_missing_calls(result, stacklevel=2)
+    warn_of_missing_calls(result)
     return result
 
 

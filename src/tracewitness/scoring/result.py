@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
+from tracewitness.callers import warn_caller
 from tracewitness.display import plural, printable
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall, Trace
 from tracewitness.verdict import Verdict
@@ -149,16 +149,12 @@ def _reaches(score: float, bound: float) -> bool:
     return score >= bound - _ROUNDING
 
 
-def warn_of_missing_calls(result: EvaluationResult, stacklevel: int = 2) -> None:
-    """Warn where the caller's own bar lets a missing call through, and name the call.
-
-    Arguments:
-        stacklevel: how many frames above this function the caller is, as `warnings.warn` counts them from here.
-    """
+def warn_of_missing_calls(result: EvaluationResult) -> None:
+    """Warn where the caller's own bar lets a missing call through, and name the call."""
     if result.min_score is None or not result.missing_calls or not result.passed:
         return
     scores = f"the score {result.score:.2f} reaches {result.min_score:.2f} all the same"
-    warnings.warn(f"expected, but not called: {_named(result.missing_calls)}; {scores}", UserWarning, stacklevel + 1)
+    warn_caller(f"expected, but not called: {_named(result.missing_calls)}; {scores}")
 
 
 def _named(calls: Iterable[ExpectedCall]) -> str:
