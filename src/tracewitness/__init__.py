@@ -14,6 +14,9 @@ if TYPE_CHECKING:
         ExpectationError as ExpectationError,
     )
     from tracewitness.errors import (
+        InfrastructureError as InfrastructureError,
+    )
+    from tracewitness.errors import (
         ReadError as ReadError,
     )
     from tracewitness.errors import (
@@ -212,6 +215,7 @@ __all__ = [
     "ExpectedCall",
     "GreaterOrEqual",
     "GreaterThan",
+    "InfrastructureError",
     "IsDate",
     "IsDateTime",
     "IsType",
@@ -260,6 +264,7 @@ __all__ = [
 #: For each public name, the room that it comes from.
 _ROOMS = {
     "ExpectationError": "errors",
+    "InfrastructureError": "errors",
     "ReadError": "errors",
     "SuiteError": "errors",
     "TracewitnessError": "errors",

@@ -5,6 +5,7 @@
     TracewitnessError
     ├── ExpectationError   an expectation, matcher or operator is malformed (also a ValueError)
     │   └── SuiteError     … in an eval file: it knows the file, the line and the column
+    ├── InfrastructureError  what a simulation needs failed: an agent's endpoint, a model, a recording of its traffic
     ├── ReadError          a recording can't be read or understood (also a ValueError)
     └── UsageError         the library was called in a way that can't work (also a ValueError)
 
@@ -14,11 +15,14 @@ Each message says what was expected, what came, where, and what to do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 PathPart = str | int
 
 __all__ = [
     "ExpectationError",
+    "InfrastructureError",
     "PathPart",
     "ReadError",
     "SuiteError",
@@ -99,6 +103,23 @@ class SuiteError(ExpectationError):
     def __str__(self) -> str:
         place = f"{self.source}:{self.line}:{self.column}: " if self.line else f"{self.source}: "
         return (place if self.source else "") + super().__str__()
+
+
+class InfrastructureError(TracewitnessError):
+    """Something that a simulation needs failed. It says nothing of what the agent would have done.
+
+    Arguments:
+        problem: what failed and what to do.
+        transient: whether it may work a little later: a time-out, a lost connection, a limit of requests.
+    """
+
+    def __init__(self, problem: str, *, transient: bool = False) -> None:
+        self.problem = problem
+        self.transient = transient
+        super().__init__(problem)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), transient=self.transient), (self.problem,)
 
 
 class ReadError(TracewitnessError, ValueError):
