@@ -25,7 +25,7 @@ _EVENTS: list[dict[str, Any]] = [
 
 def test_decodes_a_document() -> None:
     """Name and events are read; other keys at the top are left aside."""
-    document = {"name": "order-1", "events": _EVENTS, "recorded_by": "us", "version": 3}
+    document = {"name": "order-1", "events": _EVENTS, "recorded_by": "us", "version": 1}
     trace = decode_trace(json.dumps(document).encode())
     assert (trace.name, trace.to_events(), trace.problems) == ("order-1", _EVENTS, ())
 

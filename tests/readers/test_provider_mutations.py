@@ -91,6 +91,95 @@ SAMPLES: dict[str, Any] = {
         {"promptFeedback": {"blockReason": "SAFETY"}},
     ],
 }
+SAMPLES |= {
+    "bedrock-converse": {
+        "system": [{"text": "Help."}],
+        "messages": [
+            {"role": "user", "content": [{"text": "hi"}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"reasoningContent": {"reasoningText": {"text": "x"}}},
+                    {"toolUse": {"toolUseId": "c1", "name": "a", "input": {"n": 1}}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": "c1", "content": [{"json": {}}], "status": "error"}}],
+            },
+        ],
+    },
+    "cohere-chat": [
+        {"role": "USER", "message": "hi"},
+        {"text": "x", "generation_id": "g", "tool_calls": [{"name": "a", "parameters": {"n": 1}}]},
+        {"role": "TOOL", "tool_results": [{"call": {"name": "a", "parameters": {"n": 1}}, "outputs": [{"x": 1}]}]},
+        {"message": "hi", "preamble": "Help.", "chat_history": [{"role": "CHATBOT", "message": "x"}]},
+    ],
+    "mistral-conversations": {
+        "instructions": "Help.",
+        "inputs": [
+            {"type": "message.input", "role": "user", "content": "hi"},
+            {"type": "function.call", "tool_call_id": "c1", "name": "a", "arguments": "{}", "agent_id": "x"},
+            {"type": "function.result", "tool_call_id": "c1", "result": "ok"},
+            {"type": "agent.handoff", "next_agent_id": "y", "next_agent_name": "b", "previous_agent_id": "x"},
+            {"type": "tool.execution", "id": "t1", "name": "b", "arguments": "{}", "info": {"x": 1}},
+            {"type": "message.output", "agent_id": "y", "content": [{"type": "text", "text": "x"}]},
+        ],
+    },
+    "gemini-interactions": {
+        "object": "interaction",
+        "input": [{"role": "user", "content": "hi"}],
+        "steps": [
+            {"type": "thought", "signature": "x"},
+            {"type": "function_call", "id": "c1", "name": "a", "arguments": {"n": 1}},
+            {"type": "function_result", "call_id": "c1", "result": [{"type": "text", "text": "x"}], "is_error": True},
+            {"type": "model_output", "content": [{"type": "text", "text": "x"}]},
+        ],
+    },
+    "openai-assistants": [
+        {"object": "thread.message", "role": "user", "content": [{"type": "text", "text": {"value": "hi"}}]},
+        {
+            "id": "r1",
+            "object": "thread.run",
+            "status": "requires_action",
+            "required_action": {"submit_tool_outputs": {"tool_calls": [_CALL]}},
+        },
+        {"tool_outputs": [{"tool_call_id": "c1", "output": "ok"}]},
+        {
+            "object": "list",
+            "data": [
+                {
+                    "object": "thread.run.step",
+                    "created_at": 1,
+                    "step_details": {"tool_calls": [{"id": "i", "type": "code_interpreter", "code_interpreter": {}}]},
+                }
+            ],
+        },
+    ],
+    "http-recording": {
+        "interactions": [
+            {
+                "request": {"method": "POST", "body": '{"messages": [{"role": "user", "content": "hi"}]}'},
+                "response": {
+                    "status": {"code": 200},
+                    "parsed_body": {"choices": [{"message": {"tool_calls": [_CALL]}}]},
+                },
+            },
+            {
+                "request": {
+                    "parsed_body": {
+                        "messages": [
+                            {"role": "user", "content": "hi"},
+                            {"role": "assistant", "tool_calls": [_CALL]},
+                            {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+                        ]
+                    }
+                },
+                "response": {"status": 200, "content": {"text": '{"choices": [{"message": {"content": "x"}}]}'}},
+            },
+        ]
+    },
+}
 _ODD = st.one_of(
     st.none(),
     st.booleans(),

@@ -121,12 +121,12 @@ def test_keys_of_other_formats_make_no_second_one() -> None:
         ("5", ["this has 5"]),
         ("[1, 2]", ["this has [1, 2]"]),
         (
-            {"choices": [{"delta": {}}], "object": "chat.completion.chunk"},
+            {"choices": [{"text": "a completion of old"}]},
             ["the nearest is openai-chat, by choices, but $.choices[0]: a choice has a message"],
         ),
         (
-            [{"role": "assistant", "content": [{"toolUse": {}}]}],
-            ["the nearest is openai-chat, by content, role, but $[0].content[0]: an unknown part {'toolUse': {}}"],
+            [{"role": "assistant", "content": [{"novelty": {}}]}],
+            ["the nearest is anthropic-messages, by content, role, but $[0].content[0]: a block without a type"],
         ),
         ({"candidates": {}}, ["the nearest is gemini, by candidates, but"]),
         ({"messages": []}, ["the nearest is openai-chat, by messages, but a chat completion has choices"]),

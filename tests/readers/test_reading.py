@@ -70,7 +70,11 @@ def test_several_runs_as_data(source: Any) -> None:
     assert _told(read_all(source)) == TOLD
 
 
-@pytest.mark.parametrize("data", [json.dumps(RUNS[0]).encode(), gzip.compress(json.dumps(RUNS[0], indent=1).encode())])
+@pytest.mark.parametrize(
+    "data",
+    [json.dumps(RUNS[0]).encode(), gzip.compress(json.dumps(RUNS[0], indent=1).encode())],
+    ids=["plain", "gzip"],
+)
 def test_one_run(data: bytes, tmp_path: Path) -> None:
     """Its name is its own, else its file's without the endings."""
     path = tmp_path / "run.json.gz"

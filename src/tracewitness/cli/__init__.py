@@ -20,7 +20,9 @@ __all__ = ["main"]
 #: Each command's line of help stands here, so that the list of commands imports none of them.
 _COMMANDS = {
     "check": "Check recorded runs against an eval file.",
-    "schema": "Print the JSON Schema of eval files.",
+    "formats": "List the formats of recordings.",
+    "read": "Show what is understood of a recording.",
+    "schema": "Print the JSON Schema of eval files, or of traces.",
 }
 
 

@@ -10,6 +10,13 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from tracewitness.errors import ReadError
+from tracewitness.readers.encodings import (
+    aws_event_stream,
+    otlp_protobuf,
+    server_sent_events,
+    text_lines,
+    yaml_cassette,
+)
 from tracewitness.readers.neutral import decode_plainly
 
 __all__ = [
@@ -32,6 +39,9 @@ MAX_PACKED: Final = 2
 #: How gzip begins.
 GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
+# How members of archives are compressed that older versions of Python can't undo by themselves.
+_ZSTD: Final = 93
+_NEEDS_ZSTD: Final = "Python reads that from 3.14 on, or where zipfile_zstd or inspect_ai was imported"
 _SPACE: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -86,12 +96,16 @@ def encoding_of(head: bytes) -> Encoding | None:
 
 
 def lines_of(data: bytes) -> Lines | None:
-    """Decode JSON Lines; None where the first line is no object, or is the only one."""
-    lines = [line for line in data.removeprefix(_BYTE_ORDER_MARK).splitlines() if line.strip()]
-    if len(lines) < 2 or not lines[0].lstrip(_SPACE).startswith(b"{"):
+    """Decode JSON Lines; None where the first line is no object, or is the only one.
+
+    One that is broken still is an object where it ends as one and the next line begins another.
+    """
+    lines = [line.strip(_SPACE) for line in data.removeprefix(_BYTE_ORDER_MARK).splitlines() if line.strip()]
+    if len(lines) < 2 or not lines[0].startswith(b"{"):
         return None
     decoded = Lines(map(_decoded_line, lines))
-    return None if isinstance(decoded[0], str) else decoded
+    is_object = not isinstance(decoded[0], str) or (lines[0].endswith(b"}") and lines[1].startswith(b"{"))
+    return decoded if is_object else None
 
 
 def _decoded_line(line: bytes) -> Any:
@@ -138,12 +152,16 @@ def _members(data: bytes) -> dict[str, bytes]:
             for info in archive.infolist():
                 if info.is_dir():
                     continue
+                if info.compress_type == _ZSTD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
+                    raise ReadError(f"{info.filename} is compressed with zstd: {_NEEDS_ZSTD}")
                 with archive.open(info) as file:
                     members[info.filename] = file.read(left + 1)
                 left -= len(members[info.filename])
                 if left < 0:
                     raise ReadError(f"it unpacks to more than {MAX_DOCUMENT // 1024 // 1024} MiB")
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+    except ReadError:
+        raise
+    except Exception as error:  # what undoes a compression has errors of its own
         raise ReadError(f"a broken archive: {error}") from error
     return members
 
@@ -151,4 +169,9 @@ def _members(data: bytes) -> dict[str, bytes]:
 ENCODINGS: list[Encoding] = [
     Encoding("gzip", lambda head: head.startswith(GZIP), _decode_gzip),
     Encoding("zip", lambda head: head.startswith(_ZIP), _members),
+    Encoding("AWS event stream", aws_event_stream.fits, aws_event_stream.decode),
+    Encoding("server-sent events", server_sent_events.fits, server_sent_events.decode),
+    Encoding("YAML cassette", yaml_cassette.fits, yaml_cassette.decode),
+    Encoding("OTLP protocol buffers", otlp_protobuf.fits, otlp_protobuf.decode),
+    Encoding("text trace", text_lines.fits, text_lines.decode),
 ]

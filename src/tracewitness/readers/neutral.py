@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
 from tracewitness.readers.json_text import Decoded, decode_text, holds_raw, keys_are_unique, raw_text
+from tracewitness.readers.neutral_schema import VERSION_KEYS, refuse_unknown_version
 from tracewitness.readers.reader import Reader
 from tracewitness.trace import Record, Trace
 
@@ -46,7 +47,7 @@ class _UndecodedRecord(Record, frozen=True, gc=False, forbid_unknown_fields=True
 class _Document(Struct, gc=False):
     """A trace as most of them are written: every event as it should be. Other keys are skipped.
 
-    The last two are not read: they are here to be refused.
+    What follows the error is not read: it is here to be refused.
     """
 
     events: list[_UndecodedRecord]
@@ -54,6 +55,8 @@ class _Document(Struct, gc=False):
     error: Any = None
     results: Raw | UnsetType = UNSET
     detailed_trace: Raw | UnsetType = UNSET
+    version: Any = None
+    schema_version: Any = None
 
 
 _decode_document = msgspec.json.Decoder(_Document).decode
@@ -97,7 +100,7 @@ def read_neutral(document: Any, *, name: str = "") -> Trace:
         name: the run's name where the document has none.
 
     Raises:
-        ReadError: it has no events, or another account of the run beside them.
+        ReadError: it has no events, or another account of the run beside them, or it is in an unknown version.
 
     >>> read_neutral({"name": "order-1", "events": [{"call": "create_order"}]})
     <Trace order-1: 1 events>
@@ -109,6 +112,8 @@ def read_neutral(document: Any, *, name: str = "") -> Trace:
     if "events" not in document:
         raise ReadError(f"a trace has the key events; this has {show(list(document))}")
     refuse_two_accounts(document)
+    for key in VERSION_KEYS:
+        refuse_unknown_version(document.get(key))
     own_name = document.get("name")
     return Trace.from_events(
         document["events"],
@@ -132,7 +137,7 @@ def decode_trace(data: bytes, *, test_keys: bool = False) -> Trace:
             much; leave it out only for data whose writer can't write such keys.
 
     Raises:
-        ReadError: it is no JSON, or no trace, or ambiguous.
+        ReadError: it is no JSON, or no trace, or ambiguous, or in an unknown version.
 
     >>> decode_trace(b'{"events": [{"call": "search", "args": {"q": "lamp"}}]}').calls
     (<ToolCall 0: search({'q': 'lamp'})>,)
@@ -156,6 +161,9 @@ def _decode_quickly(data: bytes) -> Trace | None:
         return None
     if not (document.results is document.detailed_trace is UNSET):
         return None
+    if not (document.version is document.schema_version is None):
+        refuse_unknown_version(document.version)
+        refuse_unknown_version(document.schema_version)
     if document.events and not document.error:
         return Trace(document.events, name=document.name)
     return Trace.from_events(document.events, name=document.name, error=document.error)
@@ -246,9 +254,11 @@ def _is_event(item: Any) -> bool:
 
 
 def _is_listed_elsewhere(document: Any) -> bool:
-    """Whether no event is without any oddity: keys such as ``user`` and ``events`` stand in other formats too."""
+    """Whether most events have an oddity: keys such as ``user`` and ``result`` stand in other formats too."""
     events = document.get("events") if isinstance(document, Mapping) else document
-    return isinstance(events, list) and not any(_is_event(item) and _is_without_oddity(item) for item in events)
+    if not isinstance(events, list):
+        return False
+    return sum(_is_event(item) and _is_without_oddity(item) for item in events) * 2 < max(len(events), 1)
 
 
 def _is_without_oddity(event: Any) -> bool:

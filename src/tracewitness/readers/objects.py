@@ -17,6 +17,7 @@ _SDKS: Final = frozenset(
     {"anthropic", "cohere", "google", "groq", "litellm", "mistralai", "ollama", "openai", "together", "vertexai"}
 )
 _SCALARS: Final = frozenset({str, int, float, bool, type(None), bytes})
+_CONTAINERS: Final = frozenset({dict, list, tuple})
 
 
 Converters = Mapping[str, Callable[[Any], Any]]
@@ -53,6 +54,10 @@ def _plain(value: Any, converters: Converters) -> Any:
     kind = type(value)
     if kind in _SCALARS:
         return value
+    if kind not in _CONTAINERS:  # a framework's own kinds of tuples and mappings are objects of it too
+        converted = _converted(value, converters)
+        if converted is not value:
+            return _plain(converted, converters)
     if isinstance(value, Mapping):
         return {key: _plain(item, converters) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -61,9 +66,6 @@ def _plain(value: Any, converters: Converters) -> Any:
         return _plain(value.value, converters)
     if kind is SimpleNamespace:
         return _plain(vars(value), converters)
-    converted = _converted(value, converters)
-    if converted is not value:
-        return _plain(converted, converters)
     dump = _dumper(kind)
     return value if dump is None else _plain(_dumped(value, dump), converters)
 
@@ -77,7 +79,7 @@ def _converted(value: Any, converters: Converters) -> Any:
 
 def _roots(kind: type) -> Iterator[str]:
     """Yield the top packages that a class and its bases come from."""
-    return (base.__module__.partition(".")[0] for base in kind.__mro__)
+    return ((base.__module__ or "").partition(".")[0] for base in kind.__mro__)
 
 
 def _is_of_sdk(kind: type) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tracewitness.errors import ReadError
 from tracewitness.readers.documents import Lines, decode_document
+from tracewitness.readers.encodings.events import Events
 from tracewitness.readers.objects import plain
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.registry import converters, is_log, reader_named, trace_of, traces_of
@@ -18,7 +21,7 @@ from tracewitness.trace import Trace
 __all__ = ["read", "read_all"]
 
 
-def read(source: Any, format: str | None = None) -> Trace:  # noqa: A002 - the word that users write
+def read(source: Any, format: str | None = None, **options: Any) -> Trace:  # noqa: A002 - the word that users write
     """Read one run, in whatever format it was recorded.
 
     Arguments:
@@ -26,16 +29,18 @@ def read(source: Any, format: str | None = None) -> Trace:  # noqa: A002 - the w
             or bytes; a mapping; a list of messages and responses of one format; an object of an SDK or framework,
             or a list with some.
         format: the name of the format, where several fit or none is recognised.
+        options: what the reader of that format can be told, such as ``choice`` for openai-chat.
 
     Raises:
-        ReadError: it is in no format, in several, or not in the one that was named; it holds no run or several.
+        ReadError: it is in no format, in several, or not in the one that was named; it holds no run or several;
+            the format has no such option.
 
     >>> read('{"choices": [{"message": {"role": "assistant", "content": "Hello."}}]}').to_events()
     [{'agent': 'Hello.'}]
     """
     if isinstance(source, Trace):
         return source
-    reader = None if format is None else reader_named(format)
+    reader = _reader_with(format, options)
     if isinstance(source, os.PathLike):
         return _only(_traces_of_files([source], reader), str(source))
     data = _data_of(source)
@@ -69,9 +74,23 @@ def read_all(source: Any, format: str | None = None) -> Iterator[Trace]:  # noqa
             yield from read_all(item, format)
     else:
         data = _data_of(source)
-        rows = data if isinstance(data, Lines) and not _is_one_run(data, reader) else rows_of(data, reader)
-        for row in rows:
+        for row in _rows_of(data, reader):
             yield from traces_of(row, reader=reader)
+
+
+def _reader_with(format_name: str | None, options: Mapping[str, Any]) -> Reader | None:
+    """Return the reader of a format that is named, told its options."""
+    if format_name is None:
+        if options:
+            raise ReadError(f"{', '.join(options)}: an option belongs to a format, which has to be named")
+        return None
+    reader = reader_named(format_name)
+    known = [name for name, item in inspect.signature(reader.read).parameters.items() if item.kind == item.KEYWORD_ONLY]
+    known = [name for name in known if name != "name"]
+    for option in options:
+        if option not in known:
+            raise ReadError(f"the format {reader.name} has no option {option}; it has {', '.join(known) or 'none'}")
+    return reader._replace(read=partial(reader.read, **options)) if options else reader
 
 
 def _data_of(source: Any) -> Any:
@@ -87,6 +106,15 @@ def _encoded(source: str | bytes | bytearray | memoryview) -> bytes:
         return source.encode()
     except UnicodeEncodeError as error:
         raise ReadError(f"not Unicode: {error.reason} at character {error.start}") from error
+
+
+def _rows_of(data: Any, reader: Reader | None) -> Iterable[Any]:
+    """Return the runs of data, or what holds some."""
+    if isinstance(data, Events):
+        return [data]
+    if isinstance(data, Lines):
+        return [data] if _is_one_run(data, reader) else data
+    return rows_of(data, reader)
 
 
 def _is_one_run(lines: Lines, reader: Reader | None) -> bool:

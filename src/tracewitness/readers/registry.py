@@ -9,10 +9,53 @@ from typing import Any
 
 from tracewitness.display import nearest_name, show
 from tracewitness.errors import ReadError, UsageError
-from tracewitness.readers import neutral, text_trace
+from tracewitness.readers import http_recordings, named_runs, neutral, text_trace
+from tracewitness.readers.frameworks import (
+    atif,
+    autogen,
+    claude_agent_sdk,
+    claude_code,
+    codex,
+    crewai,
+    cx_agent_studio,
+    google_adk,
+    inspect_logs,
+    langchain,
+    llama_index,
+    openai_agents,
+    openai_agents_trace,
+    pydantic_ai,
+    smolagents,
+    strands,
+    swe_agent,
+    tau2,
+    tau_bench,
+    vercel_ai,
+)
 from tracewitness.readers.neutral import refuse_two_accounts
-from tracewitness.readers.providers import anthropic_messages, gemini, openai_chat, openai_responses
+from tracewitness.readers.protocols import mcp
+from tracewitness.readers.providers import (
+    anthropic_messages,
+    anthropic_stream,
+    bedrock,
+    bedrock_stream,
+    cohere,
+    cohere_stream,
+    gemini,
+    gemini_interactions,
+    gemini_interactions_stream,
+    gemini_stream,
+    mistral,
+    ollama_stream,
+    openai_assistants,
+    openai_assistants_stream,
+    openai_chat,
+    openai_chat_stream,
+    openai_responses,
+    openai_responses_stream,
+)
 from tracewitness.readers.reader import Reader
+from tracewitness.readers.telemetry import opentelemetry
 from tracewitness.trace import Record, Trace
 
 __all__ = ["READERS", "converters", "detected", "is_log", "reader_named", "register_reader", "trace_of", "traces_of"]
@@ -24,6 +67,44 @@ READERS: list[Reader] = [
     openai_responses.READER,
     anthropic_messages.READER,
     gemini.READER,
+    langchain.READER,
+    openai_agents_trace.READER,
+    openai_agents.READER,
+    pydantic_ai.READER,
+    openai_chat_stream.READER,
+    openai_responses_stream.READER,
+    anthropic_stream.READER,
+    tau_bench.READER,
+    tau2.READER,
+    swe_agent.READER,
+    mcp.READER,
+    atif.READER,
+    gemini_stream.READER,
+    bedrock.READER,
+    cohere.READER,
+    mistral.READER,
+    gemini_interactions.READER,
+    openai_assistants.READER,
+    http_recordings.READER,
+    bedrock_stream.READER,
+    cohere_stream.READER,
+    ollama_stream.READER,
+    gemini_interactions_stream.READER,
+    openai_assistants_stream.READER,
+    autogen.READER,
+    crewai.READER,
+    inspect_logs.READER,
+    llama_index.READER,
+    smolagents.READER,
+    strands.READER,
+    vercel_ai.READER,
+    google_adk.READER,
+    claude_agent_sdk.READER,
+    claude_code.READER,
+    codex.READER,
+    cx_agent_studio.READER,
+    named_runs.READER,
+    opentelemetry.READER,
 ]
 
 

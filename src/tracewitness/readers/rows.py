@@ -21,6 +21,7 @@ from msgspec import Struct
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
 from tracewitness.readers.documents import GZIP, MAX_DOCUMENT, MAX_PACKED, Lines, encoding_of, lines_of
+from tracewitness.readers.encodings.events import Events
 from tracewitness.readers.folders import LINES_SUFFIXES, PACKED_SUFFIXES, Found, find_files
 from tracewitness.readers.json_text import decode_value
 from tracewitness.readers.neutral import UnusableError, decode_plainly, refuse_two_accounts, usable
@@ -233,7 +234,7 @@ def _rows_of_whole(decode: Callable[[bytes], Any], file: BinaryIO, source: str, 
         raise ReadError(f"it is one document, and longer than {MAX_DOCUMENT // 1024 // 1024} MiB", source)
     try:
         decoded = decode(data)
-        is_whole = isinstance(decoded, Lines) or bool(reader or detected(decoded))
+        is_whole = isinstance(decoded, (Events, Lines)) or bool(reader or detected(decoded))
         for number, row in enumerate([decoded] if is_whole else rows_of(decoded), 1):
             yield _row(row, source, number, f"row {number}")
     except ReadError as error:
@@ -428,14 +429,16 @@ def _array(buffer: _Buffer) -> Iterator[Any]:
 def _rows_or_trace(items: Iterable[Any]) -> Iterator[Any]:
     """Yield the items of an array; where they are events, the array is one trace, and is yielded whole.
 
-    It is a trace where the first item looks like an event and none looks like a row. Items that come before a
-    row and look like events are rows that can't be used.
+    It is a trace where the first item looks like an event and none looks like a row, and where the first is a piece
+    of a log. Items that come before a row and look like events are rows that can't be used.
     """
     items = iter(items)
     events: list[Any] = []
+    in_log = False
     for item in items:
-        if events or _is_event(item):
-            if not _is_row(item):
+        in_log = in_log or (not events and is_log([_decoded(item)]))
+        if in_log or events or _is_event(item):
+            if in_log or not _is_row(item):
                 events.append(item)
                 continue
             yield from map(_refused_event, events)

@@ -31,7 +31,7 @@ from tracewitness.readers.reader import Reader
 from tracewitness.readers.spans import TurnSpans, read_turn_spans
 from tracewitness.trace import Problem, Record, Trace, Unreadable
 
-__all__ = ["READER", "is_simulation_result", "read_text_trace"]
+__all__ = ["READER", "begins_entry", "entries_of", "is_simulation_result", "is_users_entry", "read_text_trace"]
 
 _ROW_KEYS = frozenset({"detailed_trace", "expectation_details", "passed", "goals", "error"})
 _USER_ENTRY = re.compile(r"(?:\[Turn [0-9]+\] )?User(?: \[[^\]\n]*\])?:(?: |(?=\n)|\Z)")
@@ -85,6 +85,34 @@ def read_text_trace(result: Mapping[str, Any], *, name: str = "") -> Trace:
     for number, entry in enumerate(result["detailed_trace"]):
         reading.add_entry(number, entry)
     return reading.finish(name)
+
+
+def is_users_entry(entry: str) -> bool:
+    """Whether an entry is a user's."""
+    return _USER_ENTRY.match(entry) is not None
+
+
+def begins_entry(text: str) -> bool:
+    """Whether a text begins as an entry does: with a user's, or with a line of an agent's."""
+    return any(beginning.match(text) for beginning in (_USER_ENTRY, _KIND, _AGENT_ENTRY))
+
+
+def entries_of(text: str) -> list[str]:
+    """Split a trace that was written down as one text. An agent's entry begins at the first line of a kind.
+
+    >>> entries_of("User: hi\\nthere\\nAgent Text: Hello.\\n\\nUser: bye")
+    ['User: hi\\nthere', 'Agent Text: Hello.', 'User: bye']
+    """
+    entries: list[list[str]] = []
+    is_users = True
+    for line in text.split("\n"):
+        begins_user = is_users_entry(line)
+        if begins_user or not entries or (is_users and begins_entry(line)):
+            entries.append([line])
+            is_users = begins_user
+        else:
+            entries[-1].append(line)
+    return ["\n".join(lines).rstrip("\n") for lines in entries]
 
 
 def _why_no_evidence(result: Mapping[str, Any]) -> str | None:

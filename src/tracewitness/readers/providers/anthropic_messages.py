@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, texts_of, word
 from tracewitness.trace import Role, Trace
 
-__all__ = ["READER", "SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "detects", "read", "read_item"]
 
 SHAPE: Final = "a message of Anthropic has a role and blocks such as tool_use, or is a list of such messages"
 
@@ -67,7 +68,7 @@ def read(document: Any, name: str = "") -> Trace:
             recording.say("system", system, ("system",))
         _read_items(recording, document["messages"], ("messages",))
     elif isinstance(document, Mapping) and not document.keys().isdisjoint({"role", "type"}):
-        _read_item(recording, document, ())
+        read_item(recording, document, ())
     else:
         raise refuse(document, SHAPE)
     return recording.trace(name)
@@ -109,10 +110,11 @@ def _is_own_block(block: Any) -> bool:
 
 def _read_items(recording: Recording, items: Any, path: Path) -> None:
     for item, place in each_mapping(recording, items, path, "a message"):
-        _read_item(recording, item, place)
+        read_item(recording, item, place)
 
 
-def _read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
+def read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
+    """Read a message, or a block of an answer that stands alone."""
     if "role" in item:
         _read_message(recording, item, path)
         return
@@ -187,5 +189,6 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
+    yields=holds_events,
     keys=frozenset({"role", "content", "stop_reason", "type", "messages", "system", "input"}),
 )

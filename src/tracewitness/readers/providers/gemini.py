@@ -15,7 +15,7 @@ from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
 from tracewitness.trace import Role, Trace
 
-__all__ = ["READER", "SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "detects", "fields_of", "holds_chunks", "is_response", "read", "read_item", "read_items"]
 
 SHAPE: Final = "an answer of Gemini has candidates with a content, or is a list of contents with role and parts"
 
@@ -45,6 +45,8 @@ _SILENT: Final = frozenset(
 _MARKS: Final = frozenset({*_CALLING, *_ANSWERING})
 _KNOWN: Final = _MARKS | _SILENT
 _PARTS: Final = _MARKS | {"text", "inline_data", "file_data"}
+# What a server writes beside its candidates, and nobody else.
+_SERVED: Final = frozenset({"model_version", "response_id", "usage_metadata"})
 # How an answer ends of which nothing is kept back. Older clients write the numbers.
 _WHOLE: Final = frozenset({None, 0, 1, 2, "STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"})
 _OUTCOMES: Final[dict[Any, bool]] = {
@@ -60,7 +62,7 @@ _OUTCOMES: Final[dict[Any, bool]] = {
 def detects(document: Any) -> bool:
     """Whether decoded data is of this format."""
     if isinstance(document, Mapping):
-        contents = _fields(document).get("contents")
+        contents = fields_of(document).get("contents")
         return _is_marked(document) or (isinstance(contents, list) and any(map(_is_marked, contents)))
     return isinstance(document, list) and any(map(_is_marked, document))
 
@@ -78,9 +80,9 @@ def read(document: Any, name: str = "") -> Trace:
     """
     recording = Recording()
     if isinstance(document, list):
-        _read_items(recording, document, ())
+        read_items(recording, document, ())
     elif isinstance(document, Mapping) and _is_readable(document):
-        _read_item(recording, document, ())
+        read_item(recording, document, ())
     else:
         raise refuse(document, SHAPE)
     return recording.trace(name)
@@ -91,7 +93,7 @@ def _snake(key: str) -> str:
     return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key)
 
 
-def _fields(mapping: Mapping[str, Any]) -> dict[str, Any]:
+def fields_of(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a mapping has, in the SDK's spelling; what is null is not there."""
     return {_snake(key): value for key, value in mapping.items() if value is not None and isinstance(key, str)}
 
@@ -100,18 +102,18 @@ def _fields(mapping: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_readable(document: Mapping[str, Any]) -> bool:
-    fields = _fields(document)
-    return _is_response(document) or not fields.keys().isdisjoint({"contents", "parts"}) or _is_part_alone(fields)
+    fields = fields_of(document)
+    return is_response(document) or not fields.keys().isdisjoint({"contents", "parts"}) or _is_part_alone(fields)
 
 
 def _is_marked(item: Any) -> bool:
     """Whether an item is of this format and of no other."""
     if not isinstance(item, Mapping):
         return False
-    if _is_response(item):
+    if is_response(item):
         return True
     if "parts" not in item:
-        return _is_part_alone(_fields(item))
+        return _is_part_alone(fields_of(item))
     parts = item["parts"]
     return (
         isinstance(parts, list)
@@ -128,12 +130,15 @@ def _is_part_alone(fields: dict[str, Any]) -> bool:
 def _is_part(part: Any) -> bool:
     """Whether something is a part. Those of other formats say their type."""
     return (
-        isinstance(part, Mapping) and part.keys().isdisjoint({"type", "kind"}) and not _PARTS.isdisjoint(_fields(part))
+        isinstance(part, Mapping)
+        and part.keys().isdisjoint({"type", "kind"})
+        and not _PARTS.isdisjoint(fields_of(part))
     )
 
 
-def _is_response(item: Mapping[str, Any]) -> bool:
-    fields = _fields(item)
+def is_response(item: Mapping[str, Any]) -> bool:
+    """Whether a mapping is a response, or a chunk of one."""
+    fields = fields_of(item)
     return (
         isinstance(fields.get("candidates"), list)
         or isinstance(fields.get("prompt_feedback"), Mapping)
@@ -141,17 +146,36 @@ def _is_response(item: Mapping[str, Any]) -> bool:
     )
 
 
+def holds_chunks(document: Any) -> bool:
+    """Whether a list holds a chunk of a stream: all of them but the last are responses that don't say how they end."""
+    return isinstance(document, list) and any(map(_is_unfinished, document))
+
+
+def _is_unfinished(item: Any) -> bool:
+    if not isinstance(item, Mapping) or "role" in item:
+        return False
+    fields = fields_of(item)
+    candidates = fields.get("candidates")
+    if not isinstance(candidates, list) or _SERVED.isdisjoint(fields):
+        return False
+    return any(
+        isinstance(candidate, Mapping) and "finish_reason" not in fields_of(candidate) for candidate in candidates
+    )
+
+
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def _read_items(recording: Recording, items: Any, path: Path) -> None:
+def read_items(recording: Recording, items: Any, path: Path) -> None:
+    """Read a list of what `read_item` reads."""
     for item, place in each_mapping(recording, items, path, "a content"):
-        _read_item(recording, item, place)
+        read_item(recording, item, place)
 
 
-def _read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
-    fields = _fields(item)
-    if _is_response(item):
+def read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
+    """Read a response, a request, a content, or a part that stands alone."""
+    fields = fields_of(item)
+    if is_response(item):
         _read_response(recording, fields, path)
     elif "contents" in fields:
         _read_request(recording, fields, path)
@@ -170,18 +194,18 @@ def _read_request(recording: Recording, fields: dict[str, Any], path: Path) -> N
     if isinstance(instruction, str):
         recording.say("system", instruction, (*path, "systemInstruction"))
     elif isinstance(instruction, Mapping):
-        _read_content(recording, {**_fields(instruction), "role": "system"}, (*path, "systemInstruction"), "system")
-    _read_items(recording, fields["contents"], (*path, "contents"))
+        _read_content(recording, {**fields_of(instruction), "role": "system"}, (*path, "systemInstruction"), "system")
+    read_items(recording, fields["contents"], (*path, "contents"))
 
 
 def _read_response(recording: Recording, fields: dict[str, Any], path: Path) -> None:
     """Read what the client did by itself before the answer, then the first candidate."""
     _read_own_calls(recording, fields, path)
-    feedback = _fields(fields["prompt_feedback"]) if isinstance(fields.get("prompt_feedback"), Mapping) else {}
+    feedback = fields_of(fields["prompt_feedback"]) if isinstance(fields.get("prompt_feedback"), Mapping) else {}
     if feedback.get("block_reason"):
         recording.doubt(f"the request was blocked: {show(feedback['block_reason'])}", path)
     candidates = [
-        (_fields(candidate), place)
+        (fields_of(candidate), place)
         for candidate, place in each_mapping(recording, fields.get("candidates"), (*path, "candidates"), "a candidate")
     ]
     if not candidates:
@@ -204,7 +228,7 @@ def _read_own_calls(recording: Recording, fields: dict[str, Any], path: Path) ->
         return
     place = (*path, "automaticFunctionCallingHistory")
     own = Recording()
-    _read_items(own, history, place)
+    read_items(own, history, place)
     sent = recording.records
     if own.records[: len(sent)] != sent:
         recording.doubt("the history of automatic calls does not begin with what stands before it", place)
@@ -216,7 +240,7 @@ def _read_candidate(recording: Recording, candidate: dict[str, Any], path: Path)
     content = candidate.get("content")
     events_before = len(recording)
     if isinstance(content, Mapping):
-        _read_content(recording, {"role": "model", **_fields(content)}, (*path, "content"), "agent")
+        _read_content(recording, {"role": "model", **fields_of(content)}, (*path, "content"), "agent")
     elif content is not None:
         recording.doubt(f"a content is a mapping, not {show(content)}", path)
     reason = candidate.get("finish_reason")
@@ -245,7 +269,7 @@ def _read_content(recording: Recording, fields: dict[str, Any], path: Path, defa
     texts: list[str] = []
     parts = fields.get("parts")
     for part, place in each_mapping(recording, parts, (*path, "parts"), "a part"):
-        own = _fields(part)
+        own = fields_of(part)
         text = own.get("text")
         if isinstance(text, str) and _MARKS.isdisjoint(own):
             texts += [] if own.get("thought") else [text]
@@ -272,9 +296,9 @@ def _read_part(recording: Recording, fields: dict[str, Any], path: Path, *, may_
         if not isinstance(value, Mapping):
             recording.doubt(f"a {kind} is a mapping, not {show(value)}", path)
         elif kind in _CALLING:
-            _read_call(recording, kind, _fields(value), path)
+            _read_call(recording, kind, fields_of(value), path)
         else:
-            _read_result(recording, kind, _fields(value), path)
+            _read_result(recording, kind, fields_of(value), path)
     unknown = fields.keys() - _KNOWN
     if "text" in fields and not isinstance(fields["text"], str):
         recording.doubt(f"a text is none: {show(fields['text'])}", path, hides_call=may_call)
@@ -309,6 +333,7 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
+    yields=holds_chunks,
     keys=frozenset(
         {"candidates", "contents", "parts", "role"}
         | {"promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "modelVersion", "model_version"}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import (
     Path,
@@ -18,7 +19,7 @@ from tracewitness.readers.recording import (
 )
 from tracewitness.trace import Role, Trace
 
-__all__ = ["READER", "SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "detects", "read", "read_item"]
 
 SHAPE: Final = "a chat completion has choices with a message, or is a list of messages with role and content"
 
@@ -29,8 +30,16 @@ _SILENT_PARTS: Final = frozenset(
     {"image_url", "input_audio", "audio", "file", "video_url", "image", "document", "document_url", "thinking"}
 )
 _PLAIN_PARTS: Final = frozenset({"text", "refusal", "image_url", "input_audio", "file"})
-_WITHHELD: Final = frozenset({"content_filter", "error"})
-_CALLING: Final = frozenset({"tool_calls", "function_call"})
+_WITHHELD: Final = frozenset({"content_filter", "error", "error_limit", "error_toxic"})
+_CALLING: Final = frozenset({"tool_calls", "tool_call", "function_call"})
+# How a response ends that is one choice without a list around it: Cohere writes the first, Ollama the others.
+_ENDS: Final = ("finish_reason", "done_reason", "done")
+_READABLE: Final = frozenset({"choices", "custom", "function", "message", "messages", "role"})
+# What a message without a call in this format does not have: calls, or what other formats write.
+_KEYS_OF_OTHERS: Final = (
+    *("type", "object", "tool_calls", "function_call", "parts", "stop_reason"),
+    *("additional_kwargs", "toolInvocations"),
+)
 
 
 def detects(document: Any) -> bool:
@@ -39,16 +48,18 @@ def detects(document: Any) -> bool:
     Messages without any call fit several formats, and read the same in all; they are taken for this one.
     """
     if isinstance(document, Mapping):
-        # Anthropic's requests say beside their messages what the system is to be.
-        messages = None if "system" in document else document.get("messages")
+        # Anthropic's requests say beside their messages what the system is to be, Inspect's samples which try it was.
+        is_other = "system" in document or "epoch" in document
+        messages = None if is_other else document.get("messages")
         return _is_response(document) or _is_history(messages) or _is_history([document])
     return _is_history(document)
 
 
-def read(document: Any, name: str = "") -> Trace:
+def read(document: Any, name: str = "", *, choice: int = 0) -> Trace:
     """Read a response, a message, a list of them, or a request with ``messages``.
 
-    Of several choices the first is read.
+    Arguments:
+        choice: which is read where a response has several, by its index.
 
     Raises:
         ReadError: it is nothing of the kind.
@@ -59,12 +70,12 @@ def read(document: Any, name: str = "") -> Trace:
     recording = Recording()
     if isinstance(document, list):
         for item, path in each_mapping(recording, document, (), "a message"):
-            _read_item(recording, item, path)
-    elif isinstance(document, Mapping) and not document.keys().isdisjoint({"choices", "messages", "role", "function"}):
+            read_item(recording, item, path, choice)
+    elif isinstance(document, Mapping) and not document.keys().isdisjoint(_READABLE):
         for message, path in each_mapping(recording, document.get("messages"), ("messages",), "a message"):
-            _read_item(recording, message, path)
+            read_item(recording, message, path, choice)
         if "messages" not in document or "choices" in document:
-            _read_item(recording, document, ())
+            read_item(recording, document, (), choice)
     else:
         raise refuse(document, SHAPE)
     return recording.trace(name)
@@ -77,6 +88,8 @@ def _is_response(item: Any) -> bool:
     if not isinstance(item, Mapping):
         return False
     choices = item.get("choices")
+    if choices is None:
+        return isinstance(item.get("message"), Mapping) and any(key in item for key in _ENDS)
     if not isinstance(choices, list) or item.get("object") == "chat.completion.chunk":
         return False
     if item.get("object") == "chat.completion":
@@ -115,7 +128,7 @@ def _is_plain_message(item: Any) -> bool:
     """Whether an item is a message without a call, as several formats write it."""
     if not isinstance(item, Mapping) or word(item, "role") not in _SPEAKERS or "content" not in item:
         return False
-    if any(item.get(key) for key in ("type", "tool_calls", "function_call", "parts", "stop_reason")):
+    if any(item.get(key) for key in _KEYS_OF_OTHERS):
         return False
     content = item["content"]
     return content is None or isinstance(content, str) or (isinstance(content, list) and all(map(_is_plain, content)))
@@ -128,9 +141,12 @@ def _is_plain(part: Any) -> bool:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def _read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
+def read_item(recording: Recording, item: Mapping[str, Any], path: Path, choice: int = 0) -> None:
+    """Read a response, a message or a call that stands alone."""
     if "choices" in item:
-        _read_response(recording, item, path)
+        _read_response(recording, item, path, choice)
+    elif "message" in item:
+        _read_choice(recording, item, path)
     elif "role" in item:
         _read_message(recording, item, path)
     elif _is_call(item):
@@ -139,32 +155,46 @@ def _read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> Non
         recording.doubt(f"neither a message nor a response: {show(list(item))}", path)
 
 
-def _read_response(recording: Recording, response: Mapping[str, Any], path: Path) -> None:
+def _read_response(recording: Recording, response: Mapping[str, Any], path: Path, wanted: int) -> None:
     choices = list(each_mapping(recording, response.get("choices"), (*path, "choices"), "a choice"))
     if not choices:
         recording.failure = "the response has no choice"
         recording.doubt("the response has no choice", path)
         return
-    choice, place = min(choices, key=lambda item: _index_of(item[0]))
+    numbered = [(_index_of(choice, number), choice, place) for number, (choice, place) in enumerate(choices)]
+    found = [(choice, place) for index, choice, place in numbered if index == wanted]
+    if not found and wanted == 0:  # indexes that begin at 1, or anywhere
+        found = [min(numbered, key=lambda item: item[0])[1:]]
+    if not found:
+        recording.failure = f"the response has no choice {wanted}"
+        recording.doubt(recording.failure, path)
+        return
+    _read_choice(recording, *found[0])
+
+
+def _read_choice(recording: Recording, choice: Mapping[str, Any], path: Path) -> None:
     calls_before = recording.calls
     message = choice.get("message")
     if isinstance(message, Mapping):
-        _read_message(recording, {"role": "assistant", **message}, (*place, "message"))
+        _read_message(recording, {"role": "assistant", **message}, (*path, "message"))
     else:
-        recording.doubt(f"a choice has a message, this has {show(list(choice))}", place)
-    _doubt_end(recording, choice, place, called=recording.calls > calls_before)
+        recording.doubt(f"a choice has a message, this has {show(list(choice))}", path)
+    _doubt_end(recording, choice, path, called=recording.calls > calls_before)
 
 
-def _index_of(choice: Mapping[str, Any]) -> int:
+def _index_of(choice: Mapping[str, Any], number: int) -> int:
+    """Return a choice's index; where it has none, its number in the list."""
     index = choice.get("index")
-    return index if isinstance(index, int) else 0
+    return index if isinstance(index, int) and not isinstance(index, bool) else number
 
 
 def _doubt_end(recording: Recording, choice: Mapping[str, Any], path: Path, *, called: bool) -> None:
     """Look for a call that the end of an answer speaks of and that is not there."""
-    reason = word(choice, "finish_reason")
+    reason = word(choice, "finish_reason").lower()
     if choice.get("error"):
         recording.doubt(f"the answer failed: {show(choice['error'])}", path)
+    elif choice.get("done") is False:
+        recording.doubt("the answer is not complete: done is false", path)
     elif reason in _WITHHELD:
         recording.doubt(f"the answer was withheld: finish_reason {reason}", path)
     elif reason in _CALLING and not called:
@@ -238,8 +268,17 @@ def _is_same(call: Any, function: Mapping[str, Any]) -> bool:
 
 def _read_result(recording: Recording, message: Mapping[str, Any], path: Path) -> None:
     name = message.get("name") or message.get("tool_name")
-    payload = payload_of(message.get("content"))
+    payload = _payload(message.get("content"))
     recording.answer(payload, message.get("tool_call_id"), path, of=name, is_error=_is_error(message))
+
+
+def _payload(content: Any) -> Any:
+    """Return what a tool gave back. Cohere writes it as documents; one alone is its data."""
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
+        document = content[0].get("document")
+        if isinstance(document, Mapping) and "data" in document:
+            return document["data"]
+    return payload_of(content)
 
 
 def _is_error(message: Mapping[str, Any]) -> bool | None:
@@ -273,10 +312,19 @@ def _text(recording: Recording, content: Any, path: Path, *, may_call: bool) -> 
     return "\n".join(texts)
 
 
+def _yields(document: Any) -> bool:
+    """Whether data is events of a stream, or holds messages of which none is of this format alone."""
+    if holds_events(document):
+        return True
+    messages = document.get("messages") if isinstance(document, Mapping) else None
+    return isinstance(messages, list) and "choices" not in document and not any(map(_is_marked, messages))
+
+
 READER: Final = Reader(
     "openai-chat",
     detects=detects,
     read=read,
     shape=SHAPE,
-    keys=frozenset({"choices", "messages", "role", "content", "tool_calls", "tool_call_id", "function", "custom"}),
+    yields=_yields,
+    keys=frozenset({"choices", "message", "messages", "role", "function", "custom"}),
 )

@@ -8,11 +8,12 @@ from typing import Any, Final
 from msgspec import Struct
 
 from tracewitness.display import show
+from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, word
 from tracewitness.trace import Role, Trace
 
-__all__ = ["READER", "SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "ItemReader", "detects", "read"]
 
 SHAPE: Final = "a response of OpenAI Responses has object: response and an output, or is a list of its items"
 
@@ -90,7 +91,7 @@ def read(document: Any, name: str = "") -> Trace:
     ...     {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"}]}).to_events()
     [{'call': 'search', 'args': {}, 'id': 'c1'}]
     """
-    reading = _Reading()
+    reading = ItemReader(Recording())
     if isinstance(document, list):
         reading.items(document, ())
     elif isinstance(document, Mapping) and not document.keys().isdisjoint({"output", "input", "type", "role"}):
@@ -145,15 +146,15 @@ def _is_message(item: Mapping[str, Any], *, typed: bool) -> bool:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-class _Reading:
+class ItemReader:
     """Reads items in order.
 
     Attributes:
         recording: the trace in the making.
     """
 
-    def __init__(self) -> None:
-        self.recording = Recording()
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
         self._instructions: str | None = None
         self._seen_ids: set[Any] = set()
         self._shell_ids: dict[Any, Any] = {}
@@ -271,7 +272,7 @@ def _hosted_arguments(tool: _Hosted, item: Mapping[str, Any]) -> Any:
     alone = next(iter(found.values())) if len(found) == 1 else None
     if isinstance(alone, Mapping) or tool.arguments == ("arguments",):
         return alone
-    return found
+    return found or item.get("arguments")  # where xAI writes them
 
 
 def _output_error(kind: str, item: Mapping[str, Any]) -> bool | None:
@@ -315,5 +316,6 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
+    yields=holds_events,
     keys=frozenset({"output", "input", "object", "type", "call_id", "arguments", "instructions", "role"}),
 )

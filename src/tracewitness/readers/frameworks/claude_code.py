@@ -1,0 +1,207 @@
+"""Read transcripts of Claude Code: JSON Lines, one line for each block that the model wrote and for much else.
+
+What is decided here:
+
+- What a file tells is read in the order of its lines, which is the order in which it happened. Lines refer to the line
+  before them by ``parentUuid`` and form a tree: results of parallel calls branch off, and so does what comes after
+  a user went back. A call on a branch that was left was made all the same, so no branch is left out.
+- A line whose ``uuid`` was read, and a block that an earlier line of the same answer told of, is no second one.
+- A sub-agent's calls (``isSidechain``, or in lines of progress) stand where they were made, with the sub-agent as
+  their agent. What a sub-agent is told is no user's message. A sub-agent's own transcript is a run of its own.
+- What the program adds to the conversation, such as reminders and summaries, is no user's message either.
+- Lines of other kinds tell of no call. One of an unknown kind that wraps a message is a problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from tracewitness.display import show
+from tracewitness.readers.frameworks.claude_agent_sdk import LOOKED_AT, MessageReader, is_message, is_transcript_line
+from tracewitness.readers.reader import Reader
+from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
+from tracewitness.trace import Role, Trace
+
+__all__ = ["READER", "SHAPE", "detects", "read"]
+
+SHAPE: Final = "a transcript of Claude Code has lines with a uuid, a parentUuid, isSidechain and a message"
+
+_MESSAGES: Final = "messages"
+# Kinds of lines that wrap a message which another line tells.
+_REPEATING: Final = ("api-request",)
+
+
+def detects(document: Any) -> bool:
+    """Whether decoded data is of this format."""
+    if isinstance(document, Mapping):
+        document = document.get(_MESSAGES)
+    return isinstance(document, list) and any(map(_is_line, document[:LOOKED_AT]))
+
+
+def read(document: Any, name: str = "") -> Trace:
+    """Read the lines of a transcript, or a mapping with them as ``messages``.
+
+    Raises:
+        ReadError: it is nothing of the kind.
+
+    >>> block = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.txt"}}
+    >>> line = {"type": "assistant", "uuid": "u1", "parentUuid": None, "isSidechain": False, "sessionId": "s1"}
+    >>> read([{**line, "message": {"id": "m1", "role": "assistant", "content": [block]}}])
+    <Trace s1: 1 events>
+    """
+    path: Path = ()
+    if isinstance(document, Mapping) and isinstance(document.get(_MESSAGES), list):
+        document, path = document[_MESSAGES], (_MESSAGES,)
+    if not isinstance(document, list):
+        raise refuse(document, SHAPE)
+    recording = Recording()
+    lines = list(each_mapping(recording, document, path, "a line"))
+    transcript = _Transcript(recording, lines)
+    transcript.read()
+    return recording.trace(transcript.name or name)
+
+
+def _is_line(item: Any) -> bool:
+    if not is_transcript_line(item):
+        return False
+    kind = item.get("type")
+    return isinstance(kind, str) and (is_message(item) or ("sessionId" in item and "message" not in item))
+
+
+class _Transcript:
+    """Reads the lines of a file.
+
+    Attributes:
+        name: of the session, or of the sub-agent where it is its own transcript.
+    """
+
+    def __init__(self, recording: Recording, lines: list[tuple[Mapping[str, Any], Path]]) -> None:
+        self._recording = recording
+        self._lines = lines
+        self._reader = MessageReader(recording, (line["message"] for line in _messages(lines)))
+        self._uuids: set[str] = set()
+        self._agents = dict(_agents_by_id(lines))
+        told = list(_messages(lines))
+        self._is_subagent = bool(told) and all(line.get("isSidechain") is True for line in told)
+        key = "agentId" if self._is_subagent else "sessionId"
+        self.name = next((word(line, key) for line, _ in lines if word(line, key)), "")
+        self._reader.denied.update(_denied_ids(lines))
+
+    def read(self) -> None:
+        """Read all lines."""
+        for line, path in self._lines:
+            kind = word(line, "type")
+            if kind in ("assistant", "user"):
+                self._message(line, path, line.get("timestamp"))
+            elif kind == "progress":
+                self._progress(line, path)
+            elif kind == "attachment":
+                self._attachment(line, path)
+            elif not kind or (isinstance(line.get("message"), Mapping) and not kind.startswith(_REPEATING)):
+                self._recording.doubt(f"an unknown line of type {show(line.get('type'))}", path)
+
+    def _message(self, line: Mapping[str, Any], path: Path, at: Any, parent: Any = None) -> None:
+        """Read a message, unless it was read.
+
+        Arguments:
+            parent: the call that began the sub-agent, where it is known.
+        """
+        message, uuid = line.get("message"), line.get("uuid")
+        if isinstance(uuid, str):
+            if uuid in self._uuids:
+                return
+            self._uuids.add(uuid)
+        if not isinstance(message, Mapping):
+            self._recording.doubt(f"a message is a mapping, not {show(message)}", path)
+            return
+        is_aside = parent is not None or (line.get("isSidechain") is True and not self._is_subagent)
+        parent = parent or self._agents.get(word(line, "agentId"))
+        place = (*path, "message")
+        if line.get("type") == "user":
+            role: Role = "system" if is_aside or _is_added(line) else "user"
+            self._reader.question(message, place, role, at)
+            return
+        self._reader.answer(message, place, by=self._agent(line, parent), at=at, beside=_beside(is_aside, parent))
+        if line.get("isApiErrorMessage"):
+            self._recording.doubt("the model's answer failed", path, hides_call=False)
+
+    def _agent(self, line: Mapping[str, Any], parent: Any) -> str:
+        """Return the sub-agent that wrote a line, or an empty text for the main agent."""
+        return word(line, "attributionAgent") or self._reader.agent_of(parent) or word(line, "agentId")
+
+    def _progress(self, line: Mapping[str, Any], path: Path) -> None:
+        """Read what a sub-agent did, which older versions tell in lines of progress."""
+        data = line.get("data")
+        inner = data.get("message") if isinstance(data, Mapping) else None
+        if isinstance(inner, Mapping) and word(inner, "type") in ("assistant", "user"):
+            at = inner.get("timestamp") or line.get("timestamp")
+            wrapped = {"agentId": data.get("agentId"), **inner} if isinstance(data, Mapping) else inner
+            self._message(wrapped, (*path, "data", "message"), at, line.get("parentToolUseID") or "")
+
+    def _attachment(self, line: Mapping[str, Any], path: Path) -> None:
+        """Read what a user said while the agent was at work. Other attachments are the program's."""
+        attached = line.get("attachment")
+        if not isinstance(attached, Mapping) or attached.get("type") != "queued_command":
+            return
+        message = {"content": attached.get("prompt")}
+        is_users = attached.get("commandMode") in (None, "prompt") and not _is_added(attached)
+        role: Role = "user" if is_users and line.get("isSidechain") is not True else "system"
+        self._reader.question(message, (*path, "attachment"), role, line.get("timestamp"))
+
+
+def _messages(lines: list[tuple[Mapping[str, Any], Path]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the lines that wrap messages, also those in lines of progress."""
+    for line, _ in lines:
+        data = line.get("data")
+        inner = data.get("message") if isinstance(data, Mapping) else None
+        for item in (line, inner):
+            if isinstance(item, Mapping) and is_message(item):
+                yield item
+
+
+def _is_added(line: Mapping[str, Any]) -> bool:
+    """Whether words are not the user's but what the program, or something that it was told of, adds to them."""
+    origin = line.get("origin")
+    is_others = isinstance(origin, Mapping) and origin.get("kind") not in (None, "human")
+    return is_others or bool(line.get("isMeta") or line.get("isCompactSummary") or line.get("isSynthetic"))
+
+
+def _beside(is_aside: bool, parent: Any) -> dict[str, Any]:
+    """Return the metadata of a call."""
+    if not is_aside:
+        return {}
+    return {"parent_tool_use_id": parent} if parent else {"sidechain": True}
+
+
+def _agents_by_id(lines: list[tuple[Mapping[str, Any], Path]]) -> Iterator[tuple[str, str]]:
+    """Yield the id of each sub-agent whose result is told, with the id of the call that began it."""
+    for line, _ in lines:
+        told = line.get("toolUseResult")
+        message = line.get("message")
+        content = message.get("content") if isinstance(message, Mapping) else None
+        if not isinstance(told, Mapping) or not isinstance(content, list):
+            continue
+        for block in content:
+            if isinstance(block, Mapping) and word(told, "agentId") and isinstance(block.get("tool_use_id"), str):
+                yield word(told, "agentId"), block["tool_use_id"]
+
+
+def _denied_ids(lines: list[tuple[Mapping[str, Any], Path]]) -> Iterator[str]:
+    """Yield the ids of the calls that were denied."""
+    for line, _ in lines:
+        message = line.get("message")
+        content = message.get("content") if isinstance(message, Mapping) else None
+        for block in content if line.get("toolDenialKind") and isinstance(content, list) else ():
+            if isinstance(block, Mapping) and isinstance(block.get("tool_use_id"), str):
+                yield block["tool_use_id"]
+
+
+READER: Final = Reader(
+    "claude-code",
+    detects=detects,
+    read=read,
+    shape=SHAPE,
+    keys=frozenset({"parentUuid", "isSidechain", "sessionId", _MESSAGES}),
+    is_log=True,
+)

@@ -1,0 +1,1 @@
+"""Readers of protocols' messages, as they went over the wire."""

@@ -1,0 +1,109 @@
+"""What spans tell in messages: what went into models and agents, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from msgspec import UNSET
+
+from tracewitness.readers.recording import Recording
+from tracewitness.readers.telemetry.attributes import decoded
+from tracewitness.readers.telemetry.conventions import Messages, inputs_of, outputs_of
+from tracewitness.readers.telemetry.messages import read_messages
+from tracewitness.readers.telemetry.tree import Node
+from tracewitness.trace import Record
+
+__all__ = ["Account", "accounts_of", "silent_models"]
+
+# How an answer ends that called nothing, by what says so; most have a list.
+_FINISH_REASONS: Final = ("gen_ai.response.finish_reasons", "llm.finish_reason", "ai.response.finishReason")
+_ENDS: Final = frozenset({"stop", "end_turn", "length", "max_tokens", "stop_sequence"})
+
+
+class Account(NamedTuple):
+    """What a span tells in messages.
+
+    Attributes:
+        is_answer: whether it is what a model answered; else it sums up what other spans may tell too.
+    """
+
+    node: Node
+    request: Recording
+    answer: Recording
+    is_answer: bool
+
+
+def accounts_of(nodes: Sequence[Node]) -> Iterator[Account]:
+    """Yield what the spans tell.
+
+    Where a span has another in it of which a model's answer is recorded, it sums up: of its messages only calls and
+    results are of use then, and nothing where it is neither a model's nor an agent's.
+    """
+    told = {node.order: (inputs_of(node.span), outputs_of(node.span)) for node in nodes if _may_tell(node)}
+    covered = _covered(nodes, told)
+    for node in nodes:
+        inputs, outputs = told.get(node.order, ([], []))
+        is_covered = node.order in covered
+        if not (inputs or outputs) or (is_covered and not node.kind):
+            continue
+        request, answer = _recorded(node, inputs), _recorded(node, outputs)
+        if is_covered:
+            request, answer = _deeds(request), _deeds(answer)
+        yield Account(node, request, answer, is_answer=node.kind == "model" and not is_covered)
+
+
+def silent_models(nodes: Sequence[Node], accounts: Sequence[Account]) -> Iterator[Node]:
+    """Yield the models whose answers were not recorded and may have called tools."""
+    telling = {account.node.order for account in accounts if len(account.answer)}
+    covered = {ancestor.order for account in accounts for ancestor in account.node.ancestors()}
+    for node in nodes:
+        if node.kind != "model" or node.order in telling or node.order in covered:
+            continue
+        is_covered = any(ancestor.order in telling for ancestor in node.ancestors())
+        if not is_covered and not _ended(node):
+            yield node
+
+
+def _ended(node: Node) -> bool:
+    """Whether a span says that its model's answer called nothing."""
+    attributes = node.span.attributes
+    reasons = [decoded(attributes[key]) for key in _FINISH_REASONS if attributes.get(key)]
+    words = [word for reason in reasons for word in (reason if isinstance(reason, (list, tuple)) else [reason])]
+    return bool(words) and all(isinstance(word, str) and word.lower() in _ENDS for word in words)
+
+
+def _may_tell(node: Node) -> bool:
+    return node.kind not in ("tool", "handover")
+
+
+def _covered(nodes: Sequence[Node], told: dict[int, tuple[list[Messages], list[Messages]]]) -> set[int]:
+    """Return the spans in which there is one of a model whose answer is recorded."""
+    covered: set[int] = set()
+    for node in sorted(nodes, key=lambda node: node.depth, reverse=True):
+        tells = node.order in covered or (node.kind == "model" and bool(told[node.order][1]))
+        if tells and node.parent is not None:
+            covered.add(node.parent.order)
+    return covered
+
+
+def _recorded(node: Node, messages: list[Messages]) -> Recording:
+    recording = Recording()
+    for one in messages:
+        read_messages(recording, one.data, one.path, by=node.agent, role=one.role)
+    if node.is_inside_tool:
+        records = recording.records
+        for position, record in enumerate(records):
+            if record.user is not UNSET:  # what a tool asks an agent is not what the user says
+                records[position] = Record(system=record.user)
+    return recording
+
+
+def _deeds(recording: Recording) -> Recording:
+    """Return the calls and results of a recording."""
+    deeds = Recording()
+    for record, path in zip(recording._records, recording._paths, strict=True):
+        if record.call is not UNSET or record.result is not UNSET:
+            deeds._add(record, path)
+    deeds._problems += recording._problems
+    return deeds
