@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+_INPUT = '[{"role": "user", "parts": [{"type": "text", "content": "hi"}]}]'
+_CALL = '{"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": 1}}'
+_OUTPUT = f'[{{"role": "assistant", "parts": [{_CALL}]}}]'
+
 #: By the reader's name.
 SEEDS: dict[str, Any] = {
     "neutral": {
@@ -25,7 +29,8 @@ SEEDS: dict[str, Any] = {
         "passed": True,
         "detailed_trace": [
             "User: hi",
-            "Agent Text: Looking.\nTool Call: search with args {'q': 'lamp'}\nTool Response: search with result {'n': 1.0}\nAgent Transfer: Transferred to billing",
+            "Agent Text: Looking.\nTool Call: search with args {'q': 'lamp'}\n"
+            "Tool Response: search with result {'n': 1.0}\nAgent Transfer: Transferred to billing",
         ],
         "expectation_details": [],
         "turn_traces": [
@@ -1333,15 +1338,11 @@ SEEDS: dict[str, Any] = {
                                     {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
                                     {
                                         "key": "gen_ai.input.messages",
-                                        "value": {
-                                            "stringValue": '[{"role": "user", "parts": [{"type": "text", "content": "hi"}]}]'
-                                        },
+                                        "value": {"stringValue": _INPUT},
                                     },
                                     {
                                         "key": "gen_ai.output.messages",
-                                        "value": {
-                                            "stringValue": '[{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": 1}}]}]'
-                                        },
+                                        "value": {"stringValue": _OUTPUT},
                                     },
                                 ],
                             },

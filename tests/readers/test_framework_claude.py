@@ -12,13 +12,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from framework_mutations import assert_known_alone, assert_mutants_are_read_or_refused
 from framework_support import FIRST_TURN, SECOND_TURN, WHEEL, Tools
 from provider_support import corpora
 from scripted_servers import Model, anthropic_stream, served
 
 from tracewitness.errors import ReadError
 from tracewitness.readers import read, read_all
-from tracewitness.readers.registry import detected
 from tracewitness.trace import UNANSWERED, Trace
 
 
@@ -249,8 +249,10 @@ def test_what_the_program_says_is_no_users_message() -> None:
         _line("user", "u3", "what came before", isCompactSummary=True),
         _line("user", "u4", "a task is done", origin={"kind": "task-notification"}),
         _line("user", "u5", "typed", origin={"kind": "human"}),
+        _line("user", "u6", "<local-command-stdout>Compacted</local-command-stdout>"),
     ]
-    assert [next(iter(event)) for event in read(lines).to_events()] == ["user", "system", "system", "system", "user"]
+    kinds = [next(iter(event)) for event in read(lines).to_events()]
+    assert kinds == ["user", "system", "system", "system", "user", "system"]
 
 
 def test_what_was_typed_while_the_agent_worked() -> None:
@@ -342,7 +344,35 @@ def test_an_answer_that_never_came() -> None:
 )
 def test_detected_as_one_alone(document: Any, name: str) -> None:
     """By what is there."""
-    assert [reader.name for reader in detected(document)] == [name]
+    assert_known_alone(name, document)
+
+
+def test_mutants() -> None:
+    """Of a stream and of a transcript."""
+    given = {"subagent_type": "helper", "prompt": "look"}
+    begun = {"type": "content_block_start", "index": 0, "content_block": _use("t1", "a", {})}
+    denial = {"tool_name": "b", "tool_use_id": "t3", "tool_input": {}}
+    stream = [
+        INIT,
+        _user("hi", origin={"kind": "human"}),
+        {"type": "stream_event", "event": begun},
+        _assistant(_text("x"), _use("t1", "Agent", given), message_id="m1"),
+        _assistant(_use("t2", "Bash", {"n": 1}), parent_tool_use_id="t1", error="x"),
+        _user([_result("t2", [_text("x")], is_error=True), _text("y")], parent_tool_use_id="t1"),
+        {**DONE, "permission_denials": [denial], "deferred_tool_use": {"id": "t4", "name": "a", "input": {}}},
+    ]
+    inner = _line("assistant", "u5", [_use("t5", "ls", {})], "m2")
+    own = {"sessionId": "s1", "isSidechain": False}
+    lines = [
+        _line("user", "u1", "hi", origin={"kind": "human"}),
+        _line("assistant", "u2", [_text("x"), _use("t1", "Task", given)], "m1"),
+        {"type": "progress", "parentToolUseID": "t1", "data": {"agentId": "x", "message": inner}, **own},
+        _line("assistant", "u3", [_use("t3", "cat", {})], "m3", isSidechain=True, agentId="y"),
+        _line("user", "u4", [_result("t1", "done")], toolUseResult={"agentId": "y"}, toolDenialKind="x"),
+        {"type": "attachment", "attachment": {"type": "queued_command", "prompt": [_text("x")]}, **own},
+    ]
+    assert_mutants_are_read_or_refused("claude-agent-sdk", stream)
+    assert_mutants_are_read_or_refused("claude-code", lines)
 
 
 @pytest.mark.parametrize("name", ["claude-agent-sdk", "claude-code"])

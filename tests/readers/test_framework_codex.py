@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from framework_mutations import assert_known_alone, assert_mutants_are_read_or_refused
 from framework_support import FIRST_TURN, SECOND_TURN, Note, Tools, assert_witnessed
 from provider_support import corpora
 from scripted_servers import Model, responses_stream, served
 
 from tracewitness.errors import ReadError
 from tracewitness.readers import read, read_all
-from tracewitness.readers.registry import detected
 from tracewitness.trace import UNANSWERED, Trace
 
 
@@ -286,7 +286,32 @@ def test_mappings_with_lists(key: str) -> None:
 )
 def test_detected_as_this_alone(document: Any) -> None:
     """By what is there."""
-    assert [reader.name for reader in detected(document)] == ["codex"]
+    assert_known_alone("codex", document)
+
+
+def test_mutants() -> None:
+    """Of events, of a rollout, and of turns."""
+    used = {"type": "mcp_tool_call", "id": "i2", **USED, "result": {"content": [{"type": "text", "text": "3"}]}}
+    events = [
+        *STARTED,
+        _event("started", **RUNNING),
+        _event("completed", **RAN, source="agent"),
+        {"type": "item.completed", "item": used},
+        {"type": "turn.failed", "error": {}},
+    ]
+    told = {"type": "McpToolCall", "id": "x1", **USED, "status": "completed", "result": {"content": []}}
+    lines = [
+        _line("session_meta", id="s1"),
+        _message("user", "list it"),
+        _line("event_msg", type="user_message", message="list it"),
+        _call("c1", namespace="mcp__shop"),
+        _line("event_msg", type="mcp_tool_call_end", call_id="c1", invocation=USED, result={"Ok": {"isError": True}}),
+        _output("c1", '{"output": "x", "metadata": {"exit_code": 1}}'),
+        _line("event_msg", type="item_completed", item=told),
+    ]
+    user = {"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "x"}]}
+    for document in (events, lines, {"turns": [{"id": "1", "items": [user, used]}]}):
+        assert_mutants_are_read_or_refused("codex", document)
 
 
 def test_logs_are_one_run() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from framework_mutations import assert_known_alone, assert_mutants_are_read_or_refused
 from framework_support import FIRST_TURN, SECOND_TURN, Tools, assert_witnessed
 from provider_support import corpora
 
 from tracewitness.errors import ReadError
 from tracewitness.readers import read, read_all
-from tracewitness.readers.registry import detected
 from tracewitness.trace import UNANSWERED, Trace
 
 
@@ -252,9 +252,10 @@ def test_what_is_none_is_refused() -> None:
         read(3, "google-adk")
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
+def test_detected_as_this_alone() -> None:
+    """By what is there."""
+    assert_known_alone(
+        "google-adk",
         [_event(CALL)],
         {"id": "s1", "appName": "x", "userId": "u", "events": []},
         {"events": [_event(CALL)]},
@@ -262,11 +263,27 @@ def test_what_is_none_is_refused() -> None:
         [{"name": "case", "data": OLD}],
         {"eval_cases": []},
         _case("one", _invocation({"tool_uses": []})),
-    ],
-)
-def test_detected_as_this_alone(document: Any) -> None:
-    """By what is there."""
-    assert [reader.name for reader in detected(document)] == ["google-adk"]
+    )
+
+
+def test_mutants() -> None:
+    """Of events and of both kinds of evaluation sets."""
+    steps = [{"author": "shop", "content": {"role": "model", "parts": [CALL, ANSWER]}}]
+    uses = {
+        "tool_uses": [{"id": "x", "name": "b", "args": {}}],
+        "tool_responses": [{"id": "x", "name": "b", "response": 1}],
+        "intermediate_responses": [["helper", [{"text": "One moment."}]]],
+    }
+    events = [
+        _event({"text": "hi"}, author="user"),
+        _event({"text": "x"}, partial=True),
+        _event({"text": "x"}, CALL, longRunningToolIds=["adk-1"], branch="a"),
+        _event(ANSWER, actions={"transferToAgent": "billing"}),
+        _event(ANSWER, inputTranscription={"text": "x"}, errorCode="X", errorMessage="y"),
+    ]
+    cases = [_case("one", _invocation(uses, _text("Done.")), _invocation({"invocation_events": steps}))]
+    for document in ({"id": "s1", "appName": "x", "userId": "u", "events": events}, {"eval_cases": cases}, OLD):
+        assert_mutants_are_read_or_refused("google-adk", document)
 
 
 # ----------------------------------------------------------------------------------------------------------- recordings
@@ -472,6 +489,38 @@ def test_a_long_running_tool_for_real(adk: Any) -> None:
     _, session = _converse(agent, ["ask"])
     (call,) = read(session).calls
     assert (call.result, call.metadata) == ({"status": "pending"}, {"long_running": True})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_confirmation_for_real(adk: Any) -> None:
+    """A person is asked before the tool runs: one call, with what came of it at last."""
+    from google.adk.runners import InMemoryRunner
+    from google.adk.tools.function_tool import FunctionTool
+    from google.genai import types
+
+    tools = Tools()
+    answers = ((("weather", {"city": "Bern"}),), ("Sunny.",), ("Sunny at last.",))
+    agent = adk.LlmAgent(
+        name="shop",
+        model=_model(_Script(types, *answers)),
+        tools=[FunctionTool(tools.weather, require_confirmation=True)],
+    )
+
+    async def run() -> Any:
+        runner = InMemoryRunner(agent=agent, app_name="shop")
+        session = await runner.session_service.create_session(app_name="shop", user_id="u")
+        place = {"user_id": "u", "session_id": session.id}
+        prompt = types.Content(role="user", parts=[types.Part(text="weather?")])
+        events = [event async for event in runner.run_async(**place, new_message=prompt)]
+        (asked,) = [call for event in events for call in event.get_function_calls() if call.name != "weather"]
+        yes = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": True})
+        agreed = types.Content(role="user", parts=[types.Part(function_response=yes)])
+        assert [event async for event in runner.run_async(**place, new_message=agreed)]
+        return await runner.session_service.get_session(app_name="shop", **place)
+
+    trace = read(asyncio.run(run()))
+    _assert_witnessed(trace, tools)
+    assert [call.name for call in trace.calls] == ["weather"]
 
 
 @pytest.mark.filterwarnings("ignore")

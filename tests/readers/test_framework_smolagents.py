@@ -106,14 +106,15 @@ def test_parallel_results_are_one_text() -> None:
 def test_what_a_run_yields() -> None:
     """Each result by itself, before the step that holds the calls again; a run that broke off has no step."""
     calls = [_call("1", "a"), _call("2", "b")]
-    outputs = [{"id": "2", "output": [2], "tool_call": calls[1]}, {"id": "1", "output": "one", "tool_call": calls[0]}]
+    made = [{"yielded_call": call} for call in calls]
+    outputs = [{"id": "2", "yielded_output": [2]}, {"id": "1", "yielded_output": "one"}]
     step = _step(*calls, observations="one\n[2]", text="Hm.")
-    trace = read([{"yielded": "ChatMessageStreamDelta"}, *calls, *outputs, {"yielded": "ActionOutput"}, step])
+    trace = read([{"yielded": "ChatMessageStreamDelta"}, *made, *outputs, {"yielded": "ActionOutput"}, step])
     assert [next(iter(event)) for event in trace.to_events()] == ["agent", "call", "call", "result", "result"]
     assert [call.result for call in trace.calls] == ["one", [2]]
     assert trace.problems == ()
     failed = _step(meant=calls, error=_error("Error executing tool 'b': x"))
-    trace = read([*calls, outputs[1], failed, _call("3", "c")])
+    trace = read([*made, outputs[1], failed, {"yielded_call": _call("3", "c")}])
     assert [(call.name, call.is_error) for call in trace.calls] == [("a", False), ("b", True), ("c", None)]
 
 
@@ -182,8 +183,8 @@ def test_mutants() -> None:
     steps = [TASK, _step(_call("1", "bob"), observations="x"), _step(meant=[_call()], error=_error("x"))]
     agent = {"agent_name": "alice", "managed_agents": {"bob": inner}, "steps": steps}
     assert_mutants_are_read_or_refused("smolagents", agent)
-    output = {"id": "1", "output": 1, "tool_call": _call()}
-    assert_mutants_are_read_or_refused("smolagents", [_call(), output, *steps])
+    output = {"id": "1", "yielded_output": 1}
+    assert_mutants_are_read_or_refused("smolagents", [{"yielded_call": _call()}, output, *steps])
 
 
 # ------------------------------------------------------------------------------------------------------------ the real

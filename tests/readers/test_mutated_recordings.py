@@ -20,7 +20,7 @@ from recording_seeds import SEEDS
 
 from tracewitness.errors import ReadError
 from tracewitness.readers import READERS, read_all
-from tracewitness.readers.registry import detected
+from tracewitness.readers.registry import detected, traces_of
 from tracewitness.trace import Trace
 
 MUTANTS = int(os.environ.get("TRACEWITNESS_MUTANTS", "4000"))
@@ -45,7 +45,7 @@ def test_every_format_has_a_seed() -> None:
 def test_seeds_are_read_whole(name: str) -> None:
     """By their readers alone, without a problem: else their mutants would show nothing."""
     assert [reader.name for reader in detected(SEEDS[name])] == [name]
-    traces = list(read_all(json.dumps(SEEDS[name])))
+    traces = list(traces_of(SEEDS[name]))
     assert any(trace.calls for trace in traces)
     assert [trace.problems for trace in traces if trace.problems] == []
 
@@ -172,7 +172,7 @@ def _shuffle(holder: Any, randomness: random.Random) -> None:
 
 def _flipped(data: bytes, randomness: random.Random) -> bytes:
     """Return bytes of which a few are others, and whose end may be missing."""
-    changed = bytearray(data)
+    changed = bytearray(data or b" ")
     for _ in range(randomness.randrange(3)):
         changed[randomness.randrange(len(changed))] = randomness.choice(_BYTE_CHANGES)
     return bytes(changed[: randomness.randrange(len(changed))] if randomness.randrange(2) else changed)

@@ -1,4 +1,4 @@
-"""Streams of Bedrock Converse, Cohere, Ollama and OpenAI Assistants."""
+"""Streams of Bedrock Converse, Cohere, Ollama, Mistral's conversations and OpenAI Assistants."""
 
 from __future__ import annotations
 
@@ -285,6 +285,71 @@ def test_a_line_that_is_torn() -> None:
     assert len(trace.problems) == 2
 
 
+# --------------------------------------------------------------------------------------------- Mistral's conversations
+
+MISTRAL = "mistral-conversations-stream"
+
+
+def _entry(kind: str, entry_id: str, index: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, "id": entry_id, "output_index": index, **fields}
+
+
+_STARTED = {"type": "conversation.response.started", "conversation_id": "x"}
+_DONE = {"type": "conversation.response.done", "usage": {}}
+
+
+def _function_call(number: int, arguments: str) -> dict[str, Any]:
+    fields = {"tool_call_id": f"c{number}", "name": "search", "arguments": arguments}
+    return _entry("function.call.delta", f"f{number}", number, **fields)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_mistral(wrapped: bool) -> None:
+    """Words, calls in pieces, a tool of the provider and a handoff; the client wraps each event."""
+    events = [
+        _STARTED,
+        _entry("agent.handoff.started", "h1", 0, previous_agent_id="a1", previous_agent_name="First"),
+        _entry("agent.handoff.done", "h2", 0, next_agent_id="a2", next_agent_name="Second"),
+        _entry("message.output.delta", "m1", 1, content="I ", role="assistant"),
+        _entry("message.output.delta", "m1", 1, content=[{"type": "text", "text": "look."}], role="assistant"),
+        _entry("tool.execution.started", "t1", 2, name="web_search", arguments=""),
+        _entry("tool.execution.delta", "t1", 2, name="web_search", arguments='{"query": "x"}'),
+        _entry("tool.execution.done", "t1", 2, name="web_search", info={"n": 1}),
+        _function_call(3, '{"n":'),
+        _function_call(4, "{}"),
+        _function_call(3, " 1}"),
+        _DONE,
+    ]
+    result = {"type": "function.result", "tool_call_id": "c3", "result": "x"}
+    events = [{"event": event["type"], "data": event} for event in events] if wrapped else events
+    trace = read_everywhere([*events, result, _STARTED, _DONE], MISTRAL)
+    assert trace.to_events() == [
+        {"transfer": "Second", "by": "First"},
+        {"agent": "I look."},
+        {"call": "web_search", "args": {"query": "x"}, "id": "t1"},
+        {"result": {"n": 1}, "of": "web_search", "id": "t1"},
+        {"call": "search", "args": {"n": 1}, "id": "c3"},
+        {"call": "search", "args": {}, "id": "c4"},
+        {"result": "x", "id": "c3"},
+    ]
+    assert trace.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("stream", "reason"),
+    [
+        ([_STARTED, _function_call(1, "{}")], "the stream breaks off: conversation.response.done is missing"),
+        ([_STARTED, {"type": "conversation.response.error", "message": "slow"}], "the stream failed: 'slow'"),
+        ([_STARTED, _function_call(1, "{}"), _STARTED, _DONE], "the stream breaks off"),
+        ([_STARTED, _entry("function.call.delta", "f1"), _DONE], "a call without a name"),
+        ([_STARTED, {"type": "new.event"}, _DONE], "neither an event nor a message"),
+    ],
+)
+def test_what_is_broken_in_mistral_may_hide_a_call(stream: list[Any], reason: str) -> None:
+    """A problem says what is wrong."""
+    _assert_broken(stream, reason)
+
+
 # --------------------------------------------------------------------------------------------------- OpenAI Assistants
 
 ASSISTANTS = "openai-assistants-stream"
@@ -376,7 +441,13 @@ def test_tools_of_assistants_of_the_provider() -> None:
         for fields in ({"input": "1+"}, {"input": "1"})
     ]
     output = {"index": 0, "type": "code_interpreter", "code_interpreter": {"outputs": [{"type": "logs", "logs": "2"}]}}
-    stream = [_step_delta(code), *map(_step_delta, more), _step_delta(output), _message("Two."), _run("completed")]
+    stream = [
+        _step_delta(code),
+        *map(_step_delta, more),
+        _step_delta(output),
+        _message_delta("Two."),
+        _run("completed"),
+    ]
     assert read_everywhere(stream, ASSISTANTS).to_events() == [
         {"call": "code_interpreter", "args": {"input": "1+1"}, "id": "c1"},
         {"result": [{"type": "logs", "logs": "2"}], "id": "c1"},

@@ -148,9 +148,12 @@ def _status(response: Mapping[str, Any]) -> int:
         status = status.get("code")
     if isinstance(status, str):  # “200 OK”
         status = status.partition(" ")[0]
-    if not isinstance(status, (str, int)) or not str(status).isdecimal():
-        status = response.get("code", response.get("status_code"))
-    return status if isinstance(status, int) else int(status) if str(status).isdecimal() else 200
+    for told in (status, response.get("code"), response.get("status_code")):
+        if type(told) is int:
+            return told
+        if isinstance(told, str) and told.isdecimal() and len(told) == 3:
+            return int(told)
+    return 200
 
 
 def _side(conversation: Conversation, message: Mapping[str, Any], path: Path) -> _Side:

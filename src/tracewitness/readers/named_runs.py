@@ -13,8 +13,6 @@ __all__ = ["READER", "SHAPE", "detects", "read", "runs"]
 
 SHAPE: Final = "a mapping of names to runs has a run in a known format at each name"
 
-NAME: Final = "named-runs"
-
 
 class _Named(NamedTuple):
     """A run and its name."""
@@ -33,10 +31,11 @@ def detects(document: Any) -> bool:
     return all(isinstance(name, str) and _is_run(run) for name, run in document.items())
 
 
-def _is_run(data: Any) -> bool:
+def _is_run(data: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is a run, and no mapping of names to others: that would go on without end."""
     from tracewitness.readers.registry import detected  # the registry has this module
 
-    return [reader.name for reader in detected(data)] not in ([], [NAME])
+    return not all(isinstance(value, Mapping) for value in data.values()) and bool(detected(data))
 
 
 def runs(document: Any) -> Iterator[Any]:
@@ -67,4 +66,4 @@ def _always(_: Any) -> bool:
     return True
 
 
-READER: Final = Reader(NAME, detects=detects, read=read, shape=SHAPE, yields=_always, runs=runs)
+READER: Final = Reader("named-runs", detects=detects, read=read, shape=SHAPE, yields=_always, runs=runs)

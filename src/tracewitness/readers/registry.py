@@ -46,6 +46,7 @@ from tracewitness.readers.providers import (
     gemini_interactions_stream,
     gemini_stream,
     mistral,
+    mistral_stream,
     ollama_stream,
     openai_assistants,
     openai_assistants_stream,
@@ -55,7 +56,7 @@ from tracewitness.readers.providers import (
     openai_responses_stream,
 )
 from tracewitness.readers.reader import Reader
-from tracewitness.readers.telemetry import opentelemetry
+from tracewitness.readers.telemetry import langfuse, opentelemetry
 from tracewitness.trace import Record, Trace
 
 __all__ = ["READERS", "converters", "detected", "is_log", "reader_named", "register_reader", "trace_of", "traces_of"]
@@ -105,6 +106,8 @@ READERS: list[Reader] = [
     cx_agent_studio.READER,
     named_runs.READER,
     opentelemetry.READER,
+    langfuse.READER,
+    mistral_stream.READER,
 ]
 
 

@@ -72,9 +72,14 @@ def read_text_trace(result: Mapping[str, Any], *, name: str = "") -> Trace:
     Returns:
         The trace. Where the row has an ``error``, or no trace, or an empty one, it is no evidence.
 
+    Raises:
+        ReadError: it is no mapping.
+
     >>> read_text_trace({"detailed_trace": ["User: hi", "Tool Call: greet with args {'name': 'Ann'}"]}).calls
     (<ToolCall 1: greet({'name': 'Ann'})>,)
     """
+    if not isinstance(result, Mapping):
+        raise ReadError(f"a simulation's result is a mapping, not {show(result)}")
     own_name = result.get("name")
     name = own_name if isinstance(own_name, str) and own_name else name
     reason = _why_no_evidence(result)

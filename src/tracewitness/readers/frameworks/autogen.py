@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -120,10 +120,17 @@ class _Run:
     def read_messages(self, messages: Any, path: Path) -> None:
         self._users |= _who_was_asked(messages)
         for message, place in each_mapping(self.recording, messages, path, "a message"):
-            # A stream ends with a result that holds all that came before.
-            if _is_result(message) and "type" not in message:
-                self.read_messages(message["messages"], (*place, "messages"))
-            elif self._is_new(message):
+            if "type" not in message and _is_result(message):
+                # A stream ends with a result that holds all that came before.
+                inner = each_mapping(self.recording, message["messages"], (*place, "messages"), "a message")
+                self._users |= _who_was_asked(message["messages"])
+                self._read_new(inner)
+            else:
+                self._read_new([(message, place)])
+
+    def _read_new(self, found: Iterable[tuple[Mapping[str, Any], Path]]) -> None:
+        for message, place in found:
+            if self._is_new(message):
                 self._read_message(message, place)
 
     def _is_new(self, message: Mapping[str, Any]) -> bool:

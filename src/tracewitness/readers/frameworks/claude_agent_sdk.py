@@ -117,7 +117,7 @@ class MessageReader:
 
     def has_call(self, call_id: Any) -> bool:
         """Whether a call of that id was read."""
-        return call_id in self._agents
+        return isinstance(call_id, str) and call_id in self._agents
 
     def agent_of(self, call_id: Any) -> str:
         """Return the agent that a call began, or an empty text."""
@@ -206,7 +206,7 @@ def _block_key(message_id: Any, block: Mapping[str, Any]) -> Any:
 
 def _agent_begun(block: Mapping[str, Any]) -> str:
     given = block.get("input")
-    if block.get("name") not in _SUBAGENT_TOOLS or not isinstance(given, Mapping):
+    if word(block, "name") not in _SUBAGENT_TOOLS or not isinstance(given, Mapping):
         return ""
     return word(given, "subagent_type") or word(block, "name")
 

@@ -5,7 +5,7 @@ What is decided here:
 - What a file tells is read in the order of its lines, which is the order in which it happened. Lines refer to the line
   before them by ``parentUuid`` and form a tree: results of parallel calls branch off, and so does what comes after
   a user went back. A call on a branch that was left was made all the same, so no branch is left out.
-- A line whose ``uuid`` was read, and a block that an earlier line of the same answer told of, is no second one.
+- A line that was read, by its ``uuid`` and message, and a block that an earlier line of the same answer told of, is no second one.
 - A sub-agent's calls (``isSidechain``, or in lines of progress) stand where they were made, with the sub-agent as
   their agent. What a sub-agent is told is no user's message. A sub-agent's own transcript is a run of its own.
 - What the program adds to the conversation, such as reminders and summaries, is no user's message either.
@@ -30,6 +30,8 @@ SHAPE: Final = "a transcript of Claude Code has lines with a uuid, a parentUuid,
 _MESSAGES: Final = "messages"
 # Kinds of lines that wrap a message which another line tells.
 _REPEATING: Final = ("api-request",)
+# How what a user's own commands gave begins, which nothing else marks.
+_OUTPUTS: Final = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
 
 
 def detects(document: Any) -> bool:
@@ -80,10 +82,10 @@ class _Transcript:
         self._recording = recording
         self._lines = lines
         self._reader = MessageReader(recording, (line["message"] for line in _messages(lines)))
-        self._uuids: set[str] = set()
+        self._told: dict[str, Mapping[str, Any]] = {}
         self._agents = dict(_agents_by_id(lines))
-        told = list(_messages(lines))
-        self._is_subagent = bool(told) and all(line.get("isSidechain") is True for line in told)
+        messages = list(_messages(lines))
+        self._is_subagent = bool(messages) and all(line.get("isSidechain") is True for line in messages)
         key = "agentId" if self._is_subagent else "sessionId"
         self.name = next((word(line, key) for line, _ in lines if word(line, key)), "")
         self._reader.denied.update(_denied_ids(lines))
@@ -108,18 +110,19 @@ class _Transcript:
             parent: the call that began the sub-agent, where it is known.
         """
         message, uuid = line.get("message"), line.get("uuid")
-        if isinstance(uuid, str):
-            if uuid in self._uuids:
-                return
-            self._uuids.add(uuid)
         if not isinstance(message, Mapping):
             self._recording.doubt(f"a message is a mapping, not {show(message)}", path)
             return
+        if isinstance(uuid, str):
+            if self._told.get(uuid) == message:
+                return
+            self._told[uuid] = message
         is_aside = parent is not None or (line.get("isSidechain") is True and not self._is_subagent)
         parent = parent or self._agents.get(word(line, "agentId"))
         place = (*path, "message")
         if line.get("type") == "user":
-            role: Role = "system" if is_aside or _is_added(line) else "user"
+            is_added = _is_added(line) or word(message, "content").startswith(_OUTPUTS)
+            role: Role = "system" if is_aside or is_added else "user"
             self._reader.question(message, place, role, at)
             return
         self._reader.answer(message, place, by=self._agent(line, parent), at=at, beside=_beside(is_aside, parent))

@@ -385,7 +385,7 @@ class _Rollout:
             stamp(self._recording, begin, at=line.get("timestamp"))
 
     def _item(self, item: Mapping[str, Any], path: Path) -> None:
-        if item.get("type") in _OWN_ITEMS:
+        if word(item, "type") in _OWN_ITEMS:
             return
         if item.get("type") == "message" and item.get("role") == "user" and not self._is_users(item):
             item = {**item, "role": "developer"}

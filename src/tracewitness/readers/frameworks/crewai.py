@@ -22,6 +22,8 @@ _STARTED: Final = "tool_usage_started"
 _ENDS: Final = frozenset({"tool_usage_finished", "tool_usage_error"})
 # A tool was not run: there is none of that name, or its arguments could not be read.
 _NOT_RUN: Final = frozenset({"tool_selection_error", "tool_validate_input_error"})
+# What ends of tools tell too.
+_TOLD_ELSEWHERE: Final = frozenset({"tool_failure_detected", "tool_execution_error"})
 _TOOL_EVENTS: Final = _ENDS | _NOT_RUN | {_STARTED}
 _AGENT_STARTS: Final = frozenset({"agent_execution_started", "lite_agent_execution_started"})
 _AGENT_ENDS: Final = frozenset({"agent_execution_completed", "lite_agent_execution_completed"})
@@ -102,8 +104,8 @@ class _Events:
             self._read_prompt(event, path)
         elif kind in _AGENT_ENDS and isinstance(event.get("output"), str):
             self._recording.say("agent", event["output"], path, _agent(event))
-        elif not kind:
-            self._recording.doubt(f"an event without a type: {show(list(event))}", path)
+        elif not kind or (kind.startswith("tool_") and kind not in _TOLD_ELSEWHERE):
+            self._recording.doubt(f"an unknown event of type {show(event.get('type'))}", path)
 
     def _read_start(self, event: Mapping[str, Any], path: Path) -> None:
         """Read that a tool was run. Its arguments may be a text as the model wrote it, of which CrewAI made sense."""

@@ -65,7 +65,8 @@ def detects(document: Any) -> bool:
     if isinstance(document, Mapping):
         return _is_exchange(document) or _has_chunks(document)
     return isinstance(document, list) and any(
-        isinstance(item, Mapping) and (_is_exchange(item) or _is_message(item)) for item in document
+        isinstance(item, Mapping) and (_is_exchange(item) or _is_message(item) or _is_own_output(item))
+        for item in document
     )
 
 
@@ -81,8 +82,10 @@ def read(document: Any, name: str = "") -> Trace:
     """
     recording = Recording()
     if isinstance(document, list):
+        session = _Session(recording)
         for item, path in each_mapping(recording, document, (), "a response"):
-            _read_exchange(recording, fields_of(item), path)
+            session.add(fields_of(item), path)
+        session.finish()
     elif isinstance(document, Mapping):
         fields = fields_of(document)
         name = word(fields, "name").rpartition("/")[2] or name
@@ -113,6 +116,12 @@ def _is_output(item: Any) -> bool:
     calls = fields.get("tool_calls")
     has_own = not _OWN_OUTPUT_KEYS.isdisjoint(fields) or (isinstance(calls, Mapping) and _is_list_of_calls(calls))
     return has_own or (fields.keys() <= _OUTPUT_KEYS and isinstance(fields.get("text"), str))
+
+
+def _is_own_output(item: Mapping[str, Any]) -> bool:
+    """Whether a mapping is an output of which each field has its name here alone."""
+    fields = fields_of(item)
+    return {"turn_index", "turn_completed"} & fields.keys() != set() and fields.keys() <= _OUTPUT_KEYS
 
 
 def _is_list_of_calls(calls: Mapping[str, Any]) -> bool:
@@ -146,78 +155,133 @@ def _read_document(recording: Recording, fields: dict[str, Any]) -> None:
     elif {"outputs", "inputs", "session_output"}.isdisjoint(fields):
         raise refuse(fields, SHAPE)
     else:
-        _read_exchange(recording, fields, ())
+        session = _Session(recording)
+        session.add(fields, ())
+        session.finish()
 
 
-def _read_exchange(recording: Recording, fields: dict[str, Any], path: Path) -> None:
-    """Read what was sent and what came back, or a message of a session."""
-    if "inputs" in fields:
-        for item, place in each_mapping(recording, fields["inputs"], (*path, "inputs"), "an input"):
-            _read_input(recording, fields_of(item), place)
-    if "outputs" in fields:
-        _read_turn(recording, fields["outputs"], (*path, "outputs"))
-    elif "chunks" in fields:
-        _read_message(recording, fields, path)
-    elif not _STREAMED.isdisjoint(fields):
-        _read_streamed(recording, fields, path)
-    elif "inputs" not in fields:
-        recording.doubt(f"neither a response nor a message: {show(list(fields))}", path)
+_Told = tuple[dict[str, Any], Path]
 
 
-def _read_streamed(recording: Recording, fields: dict[str, Any], path: Path) -> None:
-    heard = fields.get("recognition_result")
-    if isinstance(heard, Mapping) and word(heard, "transcript"):
-        recording.say("user", word(heard, "transcript"), (*path, "recognitionResult"))
-    if isinstance(fields.get("realtime_input"), Mapping):
-        _read_input(recording, fields_of(fields["realtime_input"]), (*path, "realtimeInput"))
-    if isinstance(fields.get("session_output"), Mapping):
-        _read_turn(recording, [fields["session_output"]], path)
-    if "end_session" in fields:
-        _read_end(recording, 0, fields["end_session"], path)
+class _Session:
+    """Reads requests, responses and messages of a stream, turn by turn."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._turn: list[tuple[bool, _Told]] = []  # whether each is an input
+        self._heard: tuple[str, Path] | None = None
+
+    def add(self, fields: dict[str, Any], path: Path) -> None:
+        """Read one of them."""
+        recording = self._recording
+        for item, place in each_mapping(recording, fields.get("inputs"), (*path, "inputs"), "an input"):
+            self._turn.append((True, (fields_of(item), place)))
+        for item, place in each_mapping(recording, fields.get("outputs"), (*path, "outputs"), "an output"):
+            self._output(fields_of(item), place)
+        if not _STREAMED.isdisjoint(fields):
+            self._streamed(fields, path)
+        elif "chunks" in fields:
+            self.finish()
+            _read_message(recording, fields, path)
+        elif not _OWN_OUTPUT_KEYS.isdisjoint(fields):
+            self._output(fields, path)
+        elif {"inputs", "outputs"}.isdisjoint(fields):
+            recording.doubt(f"neither a response nor a message: {show(list(fields))}", path)
+
+    def _streamed(self, fields: dict[str, Any], path: Path) -> None:
+        heard, said = fields.get("recognition_result"), fields.get("realtime_input")
+        if isinstance(heard, Mapping) and word(heard, "transcript"):
+            self._heard = word(heard, "transcript"), (*path, "recognitionResult")  # each has the one before in it
+        if isinstance(said, Mapping):
+            self._turn.append((True, (fields_of(said), (*path, "realtimeInput"))))
+        if isinstance(fields.get("session_output"), Mapping):
+            self._output(fields_of(fields["session_output"]), (*path, "sessionOutput"))
+        elif not _OWN_OUTPUT_KEYS.isdisjoint(fields):
+            self._output(fields, path)
+
+    def _output(self, fields: dict[str, Any], path: Path) -> None:
+        self._turn.append((False, (fields, path)))
+        if fields.get("turn_completed") is True or "diagnostic_info" in fields:
+            self.finish()
+
+    def finish(self) -> None:
+        """Read what is left of a turn: by its own account, and in the order in which it came where there is none."""
+        recording, turn, heard = self._recording, self._turn, self._heard
+        self._turn, self._heard = [], None
+        begin = len(recording)
+        account = _account([told for is_input, told in turn if not is_input])
+        if account.records:
+            steps = [([told for own, told in turn if own], [told for own, told in turn if not own])]
+        else:
+            steps = [([told], []) if own else ([], [told]) for own, told in turn]
+        if heard is not None and not _speaks(account, 0):
+            recording.say("user", *heard)
+        for number, (inputs, outputs) in enumerate(steps):
+            _read_said(recording, begin, inputs, account)
+            if not number:
+                recording.take(account)
+            _read_calls_on_top(recording, outputs, account.records)
+            _read_results_given(recording, inputs, account)
+            _read_on_top(recording, begin, outputs, account)
 
 
-def _read_input(recording: Recording, fields: dict[str, Any], path: Path) -> None:
-    """Read what a client sent: a user's words, or what its own tools gave."""
-    for key in fields.keys() - _INPUT_KEYS:
-        recording.doubt(f"an unknown input {show(key)}", path, hides_call=False)
-    answers = fields.get("tool_responses")
-    if isinstance(answers, Mapping):
-        listed = fields_of(answers).get("tool_responses")
-        for answer, place in each_mapping(recording, listed, (*path, "toolResponses"), "a result"):
-            _read_answer(recording, fields_of(answer), place)
-    event = fields.get("event")
-    said = fields.get("text") or fields.get("dtmf") or (word(event, "event") if isinstance(event, Mapping) else None)
-    if isinstance(said, str):
-        recording.say("user", said, path)
-    elif fields.keys() & {"audio", "image", "blob"}:
-        recording.say("user", "", path)
+def _speaks(recording: Recording, begin: int) -> bool:
+    """Whether the user says something from ``begin`` on."""
+    return any(record.user is not UNSET for record in recording.records[begin:])
 
 
-def _read_turn(recording: Recording, outputs: Any, path: Path) -> None:
-    """Read the outputs of a turn: first the account of it in the diagnostic messages, then what that leaves out."""
-    begin = len(recording)
-    found = [(fields_of(output), place) for output, place in each_mapping(recording, outputs, path, "an output")]
-    for fields, place in found:
+def _account(outputs: list[_Told]) -> Recording:
+    """Return the account of a turn that is in its diagnostic messages."""
+    account = Recording()
+    for fields, path in outputs:
         info = fields.get("diagnostic_info")
         if isinstance(info, Mapping):
-            _read_messages(recording, info.get("messages"), (*place, "diagnosticInfo", "messages"))
+            _read_messages(account, info.get("messages"), (*path, "diagnosticInfo", "messages"))
         elif info is not None:
-            recording.doubt(f"diagnostic info is a mapping, not {show(info)}", place)
-    own = recording.records[begin:]
-    has_words = any(record.agent is not UNSET for record in own)
-    _read_calls_on_top(recording, found, own)
-    for fields, place in found:
+            account.doubt(f"diagnostic info is a mapping, not {show(info)}", path)
+    return account
+
+
+def _read_said(recording: Recording, begin: int, inputs: list[_Told], told: Recording) -> None:
+    """Read what the user said, unless the account of the turn tells it. What was spoken comes in many pieces."""
+    texts = {record.user for record in told.records if record.user is not UNSET}
+    for fields, path in inputs:
+        for key in fields.keys() - _INPUT_KEYS:
+            recording.doubt(f"an unknown input {show(key)}", path, hides_call=False)
+        event = fields.get("event")
+        said = fields.get("text") or fields.get("dtmf") or (event.get("event") if isinstance(event, Mapping) else None)
+        if isinstance(said, str) and said not in texts:
+            recording.say("user", said, path)
+        elif not fields.keys().isdisjoint({"audio", "image", "blob"}) and not texts and not _speaks(recording, begin):
+            recording.say("user", "", path)
+
+
+def _read_results_given(recording: Recording, inputs: list[_Told], told: Recording) -> None:
+    """Read what the client's own tools gave, unless the account of the turn tells it."""
+    ids = {record.id for record in told.records if record.result is not UNSET and record.id is not UNSET}
+    for fields, path in inputs:
+        given = fields.get("tool_responses")
+        listed = fields_of(given).get("tool_responses") if isinstance(given, Mapping) else given
+        for answer, place in each_mapping(recording, listed, (*path, "toolResponses"), "a result"):
+            if not (isinstance(answer.get("id"), str) and answer["id"] in ids):
+                _read_answer(recording, fields_of(answer), place)
+
+
+def _read_on_top(recording: Recording, begin: int, outputs: list[_Told], told: Recording) -> None:
+    """Read of a turn's outputs what the account of it leaves out."""
+    has_words = any(record.agent is not UNSET for record in told.records)
+    for fields, path in outputs:
         if not has_words and isinstance(fields.get("text"), str):
-            recording.say("agent", fields["text"], place)
-        if not own and fields.get("payload") is not None:
-            _say_payload(recording, fields["payload"], place)
+            recording.say("agent", fields["text"], path)
+        if not len(told) and fields.get("payload") is not None:
+            _say_payload(recording, fields["payload"], path)
         if "end_session" in fields:
-            _read_end(recording, begin, fields["end_session"], place)
+            _read_end(recording, begin, fields["end_session"], path)
         for key in fields.keys() - _OUTPUT_KEYS:
-            recording.doubt(f"an unknown output {show(key)}", place)
+            recording.doubt(f"an unknown output {show(key)}", path)
 
 
-def _read_calls_on_top(recording: Recording, outputs: list[tuple[dict[str, Any], Path]], told: list[Record]) -> None:
+def _read_calls_on_top(recording: Recording, outputs: list[_Told], told: list[Record]) -> None:
     """Read the calls that the client is asked for, those left aside that the messages tell of."""
     asked = [single for fields, path in outputs for single in _calls_on_top(recording, fields, path)]
     calls = [record for record in told if record.call is not UNSET]
@@ -355,6 +419,9 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
-    keys=frozenset({"outputs", "inputs", "sessionOutput", "session_output", "turns", "messages", "chunks"}),
+    keys=frozenset(
+        {"outputs", "inputs", "sessionOutput", "session_output", "turns", "messages", "chunks"}
+        | {"turnIndex", "turn_index", "turnCompleted", "turn_completed"}
+    ),
     objects={"proto": _converted_wrapper, "google": _converted_message},
 )

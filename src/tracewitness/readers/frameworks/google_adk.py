@@ -202,7 +202,7 @@ class _Events:
         for kind, value in fields_of(part).items() if isinstance(part, Mapping) else ():
             if not isinstance(value, Mapping):
                 continue
-            if kind in ("function_call", "function_response") and value.get("name") in _ASKS_A_PERSON:
+            if kind in ("function_call", "function_response") and word(value, "name") in _ASKS_A_PERSON:
                 return True
             call_id = value.get("id")
             if kind == "function_response" and isinstance(call_id, str):

@@ -6,10 +6,12 @@ conversation was handed to, and the call with which an agent submitted its answe
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from heapq import heappop, heappush
 from typing import Any, Final
 
 from tracewitness.display import show
@@ -74,7 +76,8 @@ def runs(document: Any) -> Iterator[dict[str, Any]]:
     if any(name in document for name in _HEADERS):
         yield from _archived(document)
         return
-    for sample in document.get("samples") or ():
+    samples = document.get("samples")
+    for sample in samples if isinstance(samples, list) else ():
         yield {"eval": document.get("eval"), "sample": sample}
 
 
@@ -185,7 +188,8 @@ class _Sample:
         self._seen: set[Any] = set()
         self._told_of_pool = bytearray(len(self._pool))
         # Results of tools that other events come between, each with when it came.
-        self._due: list[tuple[datetime, Mapping[str, Any], Path]] = []
+        self._due: list[tuple[datetime, int, Mapping[str, Any], Path]] = []
+        self._numbers = itertools.count()
 
     def read(self) -> None:
         events = self._sample.get("events")
@@ -349,13 +353,12 @@ class _Sample:
         if completed is None:
             self._answer(event, path)
         else:
-            self._due.append((completed, event, path))
-            self._due.sort(key=lambda due: due[0])
+            heappush(self._due, (completed, next(self._numbers), event, path))
 
     def _release(self, now: datetime | None) -> None:
         """Read the results that came before a moment, or all."""
         while self._due and (now is None or self._due[0][0] <= now):
-            _, event, path = self._due.pop(0)
+            _, _, event, path = heappop(self._due)
             self._answer(event, path)
 
     def _answer(self, answer: Mapping[str, Any], path: Path) -> None:

@@ -151,7 +151,7 @@ class _Run:
             else:
                 self._read_output(event, path)
         elif isinstance(event.get("result"), Mapping) and "response" in event["result"]:
-            self._read_item(event["result"], (*path, "result"))  # the end of a workflow
+            self._read_output(event["result"], (*path, "result"))  # the end of a workflow
         elif _SILENT_KEYS.isdisjoint(event):
             self.recording.doubt(f"neither an event nor a message: {show(list(event))}", path)
 

@@ -61,17 +61,21 @@ def read(document: Any, name: str = "") -> Trace:
     if isinstance(document, list):
         _Run(recording, {}).read(document, ())
     elif isinstance(document, Mapping) and isinstance(document.get("steps"), list):
-        if word(document, "system_prompt"):
-            recording.say("system", word(document, "system_prompt"), ("system_prompt",))
-        try:
-            _Run(recording, document).read(document["steps"], ("steps",))
-        except RecursionError as error:
-            raise ReadError("nested too deeply to be read") from error
+        _read_run(recording, document)
     elif isinstance(document, Mapping) and _is_step(document):
         _Run(recording, {}).read([document], ())
     else:
         raise refuse(document, SHAPE)
     return recording.trace(name)
+
+
+def _read_run(recording: Recording, run: Mapping[str, Any]) -> None:
+    if word(run, "system_prompt"):
+        recording.say("system", word(run, "system_prompt"), ("system_prompt",))
+    try:
+        _Run(recording, run).read(run["steps"], ("steps",))
+    except RecursionError as error:  # agents that manage agents
+        raise ReadError("nested too deeply to be read") from error
 
 
 def _is_step(item: Any) -> bool:
@@ -100,7 +104,7 @@ class _Run:
     def read(self, items: Any, path: Path) -> None:
         found = list(each_mapping(self._recording, items, path, "a step"))
         for item, place in found if self._managed else ():
-            self._to_come.update(_name(call) for call, _ in self._calls(item, place))
+            self._to_come.update(_name(call) for call, _ in _calls(Recording(), item, place))
         for item, place in found:
             self._read_item(item, place)
         self._read_yielded()
@@ -115,7 +119,7 @@ class _Run:
             self._recording.say("system", word(item, "system_prompt"), path)
         elif "plan" in item:
             self._recording.say("agent", word(item, "plan"), path, self._agent)
-        elif "tool_call" in item or "function" in item:
+        elif "yielded_call" in item or "yielded_output" in item:
             self._yielded.append((item, path))
         elif _YIELDED not in item:
             self._recording.doubt(f"neither a step nor what a run yields: {show(list(item))}", path)
@@ -130,7 +134,7 @@ class _Run:
         if self._yielded:
             calls, answered = self._read_yielded()
         else:
-            calls, answered = list(self._calls(step, path)), 0
+            calls, answered = list(_calls(self._recording, step, path)), 0
             for call, place in calls:
                 self._read_call(call, place)
         if step.get("error"):
@@ -139,18 +143,6 @@ class _Run:
             self._read_observations(step.get("observations"), calls, (*path, "observations"))
         if step.get("is_final_answer") and isinstance(step.get("action_output"), str):
             self._recording.say("agent", step["action_output"], (*path, "action_output"), self._agent)
-
-    def _calls(self, step: Mapping[str, Any], path: Path) -> Iterator[tuple[Mapping[str, Any], Path]]:
-        """Yield the calls that the model made. A step lists those that were run, sorted by their ids, if none failed.
-
-        Of calls with the same id only the last is run and listed.
-        """
-        listed = list(each_mapping(self._recording, step.get("tool_calls"), (*path, "tool_calls"), "a tool call"))
-        message = step.get("model_output_message")
-        place = (*path, "model_output_message", "tool_calls")
-        calls = message.get("tool_calls") if isinstance(message, Mapping) else None
-        meant = list(each_mapping(self._recording, calls, place, "a tool call"))
-        yield from meant if len(meant) >= len(listed) else listed
 
     def _read_call(self, call: Mapping[str, Any], path: Path) -> None:
         function = call.get("function")
@@ -177,16 +169,20 @@ class _Run:
 
     def _read_yielded(self) -> tuple[_Found, int]:
         """Read what the run yielded; return the calls that nothing answered, and how many were answered."""
-        calls = [found for found in self._yielded if "function" in found[0]]
-        outputs = [found for found in self._yielded if "tool_call" in found[0]]
-        self._yielded = []
-        for call, place in calls:
-            self._read_call(call, place)
+        yielded, self._yielded = self._yielded, []
+        calls: _Found = []
+        for item, place in yielded:
+            call = item.get("yielded_call")
+            if isinstance(call, Mapping):
+                calls.append((call, (*place, "yielded_call")))
+                self._read_call(*calls[-1])
+            elif "yielded_output" not in item:
+                self._recording.doubt(f"a tool call is a mapping, not {show(call)}", place)
+        outputs = [found for found in yielded if "yielded_output" in found[0]]
         for output, place in outputs:
-            payload = output.get("output", output.get("observation"))
-            self._recording.answer(payload, output.get("id"), place, is_error=False)
-        answered = [output.get("id") for output, _ in outputs]
-        return [found for found in calls if found[0].get("id") not in answered], len(outputs)
+            self._recording.answer(output["yielded_output"], output.get("id"), place, is_error=False)
+        answered = {word(output, "id") for output, _ in outputs}
+        return [found for found in calls if word(found[0], "id") not in answered], len(outputs)
 
     def _read_observations(self, observations: Any, calls: _Found, path: Path) -> None:
         if len(calls) == 1:
@@ -209,6 +205,18 @@ class _Run:
             self._recording.answer(reason, calls[0][0].get("id"), path, is_error=True)
         elif kind != _no_more_steps:
             self._recording.doubt(f"it is not known which call failed: {show(reason, 200)}", path, hides_call=False)
+
+
+def _calls(recording: Recording, step: Mapping[str, Any], path: Path) -> Iterator[tuple[Mapping[str, Any], Path]]:
+    """Yield the calls that the model made. A step lists those that were run, sorted by their ids, if none failed.
+
+    Of calls with the same id only the last is run and listed.
+    """
+    answer, listed = step.get("model_output_message"), step.get("tool_calls")
+    meant = answer.get("tool_calls") if isinstance(answer, Mapping) else None
+    is_whole = isinstance(meant, list) and not (isinstance(listed, list) and len(listed) > len(meant))
+    place = ("model_output_message", "tool_calls") if is_whole else ("tool_calls",)
+    yield from each_mapping(recording, meant if is_whole else listed, (*path, *place), "a tool call")
 
 
 def _name(call: Mapping[str, Any]) -> str:
@@ -234,10 +242,10 @@ def _converted(value: Any) -> Any:
     if kind in _PLAIN_STEPS:
         return {_PLAIN_STEPS[kind]: getattr(value, _PLAIN_STEPS[kind])}
     if kind == "ToolOutput":
-        return {"id": value.id, "output": value.output, "tool_call": value.tool_call}
+        return {"id": value.id, "yielded_output": value.output}
     if kind == "RunResult":
         return {"steps": value.steps}
-    return value.dict() if kind == "ToolCall" else {_YIELDED: kind}
+    return {"yielded_call": value.dict()} if kind == "ToolCall" else {_YIELDED: kind}
 
 
 _PLAIN_STEPS: Final = {"TaskStep": "task", "SystemPromptStep": "system_prompt", "PlanningStep": "plan"}

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tracewitness.errors import ReadError
 from tracewitness.readers.frameworks.agents import attribute
 from tracewitness.readers.providers import bedrock
 from tracewitness.readers.reader import Reader
@@ -59,7 +60,10 @@ def read(document: Any, name: str = "") -> Trace:
     elif _is_saved_message(document):
         run.read_saved([document], ())
     elif document.get("type") in (_RESULT, _TEAM_RESULT):
-        run.read_result(document)
+        try:
+            run.read_result(document)
+        except RecursionError as error:  # teams of teams
+            raise ReadError("nested too deeply to be read") from error
     else:
         path: Path = ("data",) if _is_snapshot(document) else ()
         agent = document["data"] if path else document

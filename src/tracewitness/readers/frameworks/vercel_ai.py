@@ -70,13 +70,11 @@ _DENIED: Final = "execution-denied"
 def detects(document: Any) -> bool:
     """Whether decoded data is of this format."""
     if isinstance(document, list):
-        return any(map(_is_message, document)) or any(map(_is_step, document)) or any(map(_is_chunk, document))
+        return any(map(_is_own, document))
     if not isinstance(document, Mapping):
         return False
-    return _is_message(document) or any(
-        isinstance(items, list) and any(map(is_one, items))
-        for items, is_one in ((document.get("messages"), _is_message), (document.get("steps"), _is_step))
-    )
+    listed = document.get("messages", document.get("steps"))
+    return _is_message(document) or (isinstance(listed, list) and any(map(_is_own, listed)))
 
 
 def read(document: Any, name: str = "") -> Trace:
@@ -106,9 +104,15 @@ def read(document: Any, name: str = "") -> Trace:
 # ----------------------------------------------------------------------------------------------------------- detection
 
 
-def _is_message(item: Any) -> bool:
-    """Whether an item is a message of this format and of no other."""
-    if not isinstance(item, Mapping) or "role" not in item:
+def _is_own(item: Any) -> bool:
+    """Whether an item is a message, a step, or a piece of a stream, of this format and of no other."""
+    if not isinstance(item, Mapping):
+        return False
+    return _is_message(item) if "role" in item else _is_step(item) or _is_chunk(item)
+
+
+def _is_message(item: Mapping[str, Any]) -> bool:
+    if "role" not in item:
         return False
     parts, content = item.get("parts"), item.get("content")
     if isinstance(item.get("toolInvocations"), list):
@@ -131,19 +135,16 @@ def _is_paired(part: Any) -> bool:
     return isinstance(part, Mapping) and word(part, "type") in _PAIRED and "toolCallId" in part
 
 
-def _is_step(item: Any) -> bool:
+def _is_step(item: Mapping[str, Any]) -> bool:
     """Whether an item is a step of ``generateText``; older ones list calls beside results."""
-    if not isinstance(item, Mapping) or "finishReason" not in item:
+    if "finishReason" not in item:
         return False
     return isinstance(item.get("content"), list) or isinstance(item.get("toolCalls"), list)
 
 
-def _is_chunk(item: Any) -> bool:
-    if not isinstance(item, Mapping) or "role" in item:
-        return False
-    return word(item, "type") in ("start-step", "finish-step") or (
-        word(item, "type") in _CALL_CHUNKS | _PAIRED and "toolCallId" in item
-    )
+def _is_chunk(item: Mapping[str, Any]) -> bool:
+    kind = word(item, "type")
+    return kind in ("start-step", "finish-step") or ("toolCallId" in item and (kind in _CALL_CHUNKS or kind in _PAIRED))
 
 
 # ------------------------------------------------------------------------------------------------------------- reading

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, payload_of, refuse, texts_of, word
 from tracewitness.trace import Trace
 
-__all__ = ["READER", "SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "ItemReader", "detects", "read"]
 
 SHAPE: Final = "a conversation of Mistral has outputs or entries of types such as function.call"
 
@@ -40,7 +41,7 @@ def read(document: Any, name: str = "") -> Trace:
     ...     {"type": "function.call", "tool_call_id": "c1", "name": "search", "arguments": "{}"}]}).to_events()
     [{'call': 'search', 'args': {}, 'id': 'c1'}]
     """
-    reading = _Reading()
+    reading = ItemReader(Recording())
     if isinstance(document, list):
         reading.items(document, ())
     elif isinstance(document, Mapping) and not document.keys().isdisjoint({*_LISTS, "type"}):
@@ -62,15 +63,15 @@ def _is_entry(item: Any) -> bool:
     return isinstance(item, Mapping) and word(item, "type") in _TYPES
 
 
-class _Reading:
+class ItemReader:
     """Reads entries in order.
 
     Attributes:
         recording: the trace in the making.
     """
 
-    def __init__(self) -> None:
-        self.recording = Recording()
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
         self._names: dict[str, str] = {}
 
     def items(self, items: Any, path: Path) -> None:
@@ -147,5 +148,6 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
+    yields=holds_events,
     keys=frozenset({"type", *_LISTS}),
 )

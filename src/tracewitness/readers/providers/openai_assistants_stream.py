@@ -83,7 +83,8 @@ class _Object:
         if self.latest.get("content"):
             return {key: value for key, value in self.latest.items() if key != "created_at"}
         texts = [word(text, "value") for text in self._texts()]
-        return {"role": "assistant", **self.latest, "content": [{"type": "text", "text": {"value": "".join(texts)}}]}
+        content = [{"type": "text", "text": {"value": "".join(texts)}}]
+        return {"object": _MESSAGE, "role": word(self.latest, "role") or "assistant", "content": content}
 
     def _texts(self) -> Iterator[Mapping[str, Any]]:
         for pieces in self._pieces.values():
@@ -101,7 +102,8 @@ def _call_of(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
         call.update({key: value for key, value in piece.items() if value is not None})
         fields = piece.get(word(call, "type") or "function")
         for field, value in fields.items() if isinstance(fields, Mapping) else ():
-            told.setdefault(field, []).append(value)
+            if value is not None:
+                told.setdefault(field, []).append(value)
     return {**call, word(call, "type") or "function": {field: _latest(values) for field, values in told.items()}}
 
 

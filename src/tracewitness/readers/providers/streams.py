@@ -21,6 +21,7 @@ _BEDROCK_EVENTS = frozenset(
 _TYPE_PREFIXES = (
     *("content_block_", "message_delta", "message_start", "message_stop", "response."),
     *("content-delta", "message-start", "message-end", "tool-call-", "tool-plan-delta"),
+    *("conversation.response.", "function.call.delta", "message.output.delta", "tool.execution."),
 )
 _OBJECTS = frozenset({"chat.completion.chunk", "thread.message.delta", "thread.run.step.delta"})
 
@@ -31,6 +32,13 @@ def holds_events(document: Any) -> bool:
 
 
 def _is_event(item: Any) -> bool:
+    """Whether an item is an event, or holds one, as the clients of OpenAI and Mistral wrap chunks."""
+    if not isinstance(item, Mapping):
+        return False
+    return any(map(_is_bare_event, (item, item.get("chunk"), item.get("data"))))
+
+
+def _is_bare_event(item: Any) -> bool:
     if not isinstance(item, Mapping):
         return False
     choices = item.get("choices")

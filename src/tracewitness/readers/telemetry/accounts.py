@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec import UNSET
 
 from tracewitness.readers.recording import Recording
 from tracewitness.readers.telemetry.attributes import decoded
-from tracewitness.readers.telemetry.conventions import Messages, inputs_of, outputs_of
+from tracewitness.readers.telemetry.conventions import Messages, inputs_of, is_of_adk, outputs_of
 from tracewitness.readers.telemetry.messages import read_messages
+from tracewitness.readers.telemetry.pieces import chosen_of
 from tracewitness.readers.telemetry.tree import Node
 from tracewitness.trace import Record
 
@@ -19,6 +21,9 @@ __all__ = ["Account", "accounts_of", "silent_models"]
 # How an answer ends that called nothing, by what says so; most have a list.
 _FINISH_REASONS: Final = ("gen_ai.response.finish_reasons", "llm.finish_reason", "ai.response.finishReason")
 _ENDS: Final = frozenset({"stop", "end_turn", "length", "max_tokens", "stop_sequence"})
+
+# How Google's ADK begins what it tells an agent of what others did.
+_ADK_CONTEXT: Final = "For context:"
 
 
 class Account(NamedTuple):
@@ -49,7 +54,7 @@ def accounts_of(nodes: Sequence[Node]) -> Iterator[Account]:
             continue
         request, answer = _recorded(node, inputs), _recorded(node, outputs)
         if is_covered:
-            request, answer = _deeds(request), _deeds(answer)
+            request, answer = chosen_of(request, _is_deed), chosen_of(answer, _is_deed)
         yield Account(node, request, answer, is_answer=node.kind == "model" and not is_covered)
 
 
@@ -92,18 +97,33 @@ def _recorded(node: Node, messages: list[Messages]) -> Recording:
     for one in messages:
         read_messages(recording, one.data, one.path, by=node.agent, role=one.role)
     if node.is_inside_tool:
-        records = recording.records
-        for position, record in enumerate(records):
-            if record.user is not UNSET:  # what a tool asks an agent is not what the user says
-                records[position] = Record(system=record.user)
+        _replace(recording, _as_asked_by_a_tool)
+    if is_of_adk(node.span):
+        _replace(recording, _as_of_adk)
     return recording
 
 
-def _deeds(recording: Recording) -> Recording:
-    """Return the calls and results of a recording."""
-    deeds = Recording()
-    for record, path in zip(recording._records, recording._paths, strict=True):
-        if record.call is not UNSET or record.result is not UNSET:
-            deeds._add(record, path)
-    deeds._problems += recording._problems
-    return deeds
+def _replace(recording: Recording, replaced: Callable[[Record], Record]) -> None:
+    records = recording.records
+    records[:] = map(replaced, records)
+
+
+def _as_asked_by_a_tool(record: Record) -> Record:
+    """What a tool asks an agent is not what the user says."""
+    return record if record.user is UNSET else Record(system=record.user)
+
+
+def _as_of_adk(record: Record) -> Record:
+    """What one agent is told of another is not what the user says, and an id made of a name and a place is none."""
+    if isinstance(record.user, str) and record.user.startswith(_ADK_CONTEXT):
+        return Record(system=record.user)
+    name, _, number = str(record.id).rpartition("_")
+    if not name or not number.isdecimal():
+        return record
+    if record.call == name:
+        return msgspec.structs.replace(record, id=UNSET)
+    return msgspec.structs.replace(record, id=UNSET, of=name) if record.result is not UNSET else record
+
+
+def _is_deed(record: Record) -> bool:
+    return record.call is not UNSET or record.result is not UNSET

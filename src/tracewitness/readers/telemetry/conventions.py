@@ -18,21 +18,14 @@ from tracewitness.readers.telemetry.messages import payload_of_tool
 from tracewitness.readers.telemetry.span import Event, Span
 
 __all__ = [
-    "Messages",
-    "ToolRun",
-    "agent_of",
-    "handover",
-    "inputs_of",
-    "kind_of",
-    "outputs_of",
-    "session_of",
+    *("Messages", "ToolRun", "agent_of", "handover", "inputs_of", "is_of_adk", "kind_of", "outputs_of", "session_of"),
     "tool_run",
 ]
 
 _KINDS: Final = {
     **dict.fromkeys(("execute_tool", "tool", "ai.toolcall"), "tool"),
     **dict.fromkeys(("invoke_agent", "agent"), "agent"),
-    **dict.fromkeys(("chat", "text_completion", "generate_content", "llm", "chat_model"), "model"),
+    **dict.fromkeys(("chat", "text_completion", "generate_content", "generation", "llm", "chat_model"), "model"),
     **dict.fromkeys(("agent_handoff", "handoff"), "handover"),
 }
 _KIND_KEYS: Final = ("openinference.span.kind", "traceloop.span.kind", "mlflow.spanType", "langfuse.observation.type")
@@ -142,6 +135,11 @@ def session_of(span: Span) -> str:
 def agent_of(span: Span) -> str:
     """Return the name of the agent that a span says it is of, or an empty text."""
     return _text(span, _AGENT_NAMES[:2] if kind_of(span) != "agent" else _AGENT_NAMES)
+
+
+def is_of_adk(span: Span) -> bool:
+    """Whether Google's ADK made a span."""
+    return any(key.startswith("gcp.vertex.agent.") for key in span.attributes)
 
 
 def handover(span: Span) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import UNSET, structs
+
 from tracewitness.display import show
 from tracewitness.readers.recording import Path, Recording, each_mapping, word
 from tracewitness.readers.telemetry.attributes import arguments_of, decoded, opened
@@ -74,10 +76,14 @@ def read_messages(
     """Add what messages say, call and answer.
 
     Arguments:
-        messages: a list of messages or one, perhaps as JSON in a text, or a text alone.
+        messages: a list of messages or one, perhaps as JSON in a text, or a text alone; or a recording of such, which
+            a platform's reader made.
         by: the agent whose messages they are.
         role: of messages that don't say theirs.
     """
+    if isinstance(messages, Recording):
+        _take(recording, messages, by)
+        return
     messages = opened(messages)
     if isinstance(messages, str):
         _say(recording, _ROLES.get(role, "user"), [messages], path, by)
@@ -93,6 +99,18 @@ def read_messages(
             _read_message(recording, message, place, by, role, depth)
 
 
+def _take(recording: Recording, told: Recording, by: Any) -> None:
+    """Add what was read already, of the agent whose messages they are where they don't say whose."""
+    begin = len(recording)
+    recording.take(told)
+    records = recording.records
+    for position in range(begin, len(records)):
+        record = records[position]
+        is_spoken = record.call is not UNSET or record.agent is not UNSET
+        if by and is_spoken and record.by is UNSET:
+            records[position] = structs.replace(record, by=by)
+
+
 def _read_message(
     recording: Recording, message: Mapping[str, Any], path: Path, by: Any, default: str, depth: int
 ) -> None:
@@ -102,13 +120,13 @@ def _read_message(
         read_messages(recording, inner, path, by=by, role=_role(message, default), depth=depth + 1)
         return
     role = _role(message, default)
-    if role in _ANSWERERS and not _holds_parts(message):
+    if role in _ANSWERERS and not _holds_parts(message) and not _holds_calls(message):
         payload = _first(message, ("content", "response", "result", "output"))
         if payload is not _MISSING:
             _answer(recording, message, payload_of_tool(payload), path)
         return
     if "role" not in message and _kind(message) is not None:  # a part that stands where messages do
-        _Parts(recording, path, by, "agent").read([message])
+        _Parts(recording, path, by, _ROLES.get(role, "agent")).read([message])
         return
     speaker = _ROLES.get(role)
     if speaker is None and role not in _ANSWERERS:
@@ -209,6 +227,17 @@ def _is_part(item: Any) -> bool:
 def _holds_parts(message: Mapping[str, Any]) -> bool:
     content = _content(message)
     return isinstance(content, list) and any(isinstance(item, Mapping) and _kind(item) == "result" for item in content)
+
+
+def _holds_calls(message: Mapping[str, Any]) -> bool:
+    """Whether a tool's message is no result but calls, as Koog writes them into histories: it has no id of a call."""
+    content = _content(message) if _first(message, _RESULT_IDS) is _MISSING else None
+    return isinstance(content, list) and bool(content) and all(map(_is_function_call, content))
+
+
+def _is_function_call(part: Any) -> bool:
+    function = part.get("function") if isinstance(part, Mapping) else None
+    return isinstance(function, Mapping) and "arguments" in function and isinstance(part.get("id"), str)
 
 
 def _kind(part: Mapping[str, Any]) -> str | None:
@@ -346,8 +375,8 @@ def _result(recording: Recording, result: Mapping[str, Any], path: Path) -> None
 
 def _answer(recording: Recording, result: Mapping[str, Any], payload: Any, path: Path) -> None:
     is_error = _is_error(result)
-    if isinstance(payload, Mapping) and payload.keys() == {"type", "value"} and payload["type"] in _OUTPUTS:
-        is_error = _OUTPUTS[payload["type"]] if is_error is None else is_error
+    if isinstance(payload, Mapping) and payload.keys() == {"type", "value"} and word(payload, "type") in _OUTPUTS:
+        is_error = _OUTPUTS[word(payload, "type")] if is_error is None else is_error
         payload = payload["value"]
     call_id, name = _first(result, _RESULT_IDS), _first(result, _NAMES)
     recording.answer(

@@ -25,10 +25,10 @@ _SPAN_KEYS: Final = frozenset({"trace_id", "traceId", "traceID", "context", "con
 
 
 def detects(document: Any) -> bool:
-    """Whether decoded data is of this format. A span alone is none: the others of its trace are in other places."""
-    if isinstance(document, Mapping):
-        return _holds_spans(document, 0)
-    return isinstance(document, list) and any(is_span(item) or _holds_spans(item, 0) for item in document)
+    """Whether decoded data is of this format."""
+    if isinstance(document, list):
+        return any(is_span(item) or _holds_spans(item, 0) for item in document)
+    return is_span(document) or _holds_spans(document, 0)
 
 
 def _holds_spans(item: Any, depth: int) -> bool:
@@ -64,9 +64,10 @@ def read(document: Any, name: str = "") -> Trace:
     Raises:
         ReadError: there is no span in it.
 
-    >>> span = {"trace_id": "t1", "span_id": "s1", "name": "execute_tool search", "start_time": 1}
-    >>> read([{**span, "attributes": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}}]).calls
-    (<ToolCall 0: search(undecodable: '(the arguments were not recorded)')>,)
+    >>> attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": '{"q": "lamp"}'}
+    >>> span = {"trace_id": "t", "span_id": "s", "name": "execute_tool search", "start_time": 1}
+    >>> read([{**span, "attributes": attributes}]).calls
+    (<ToolCall 0: search({'q': 'lamp'})>,)
     """
     if isinstance(document, SpanRun):
         return trace_of_spans(document.spans, document.name or name, document.problems)
@@ -89,6 +90,8 @@ def _spans(document: Any, path: Path, problems: Recording, depth: int) -> Iterat
                 yield from _spans(item, (*path, index), problems, depth + 1)
             else:
                 problems.doubt(f"a span is a mapping, not {show(item)}", (*path, index))
+    elif is_span(document):
+        yield from _spans([document], path, problems, depth)
     elif isinstance(document, Mapping):
         yield from _spans_under(document, path, problems, depth)
 

@@ -17,8 +17,8 @@ from tracewitness.display import show
 from tracewitness.readers.conversation import Conversation
 from tracewitness.readers.recording import Recording
 from tracewitness.readers.telemetry.accounts import Account, accounts_of, silent_models
-from tracewitness.readers.telemetry.conventions import handover
-from tracewitness.readers.telemetry.pieces import piece_of, problems_of
+from tracewitness.readers.telemetry.conventions import handover, is_of_adk
+from tracewitness.readers.telemetry.pieces import chosen_of, piece_of, problems_of
 from tracewitness.readers.telemetry.span import Span
 from tracewitness.readers.telemetry.tool_runs import SeenRun, ToolRuns, seconds
 from tracewitness.readers.telemetry.tree import Moment, Node, nodes_of
@@ -31,7 +31,6 @@ _ITEM_ID: Final = "fc_"
 # A history that is told piece by piece is compared with itself as many times.
 _MOST_PIECES: Final = 100
 # How an agent of Google's ADK hands over: by a call.
-_ADK: Final = "gcp.vertex.agent"
 _ADK_TRANSFER: Final = "transfer_to_agent"
 # How an OpenAI function call looks where an instrumentation took it for text.
 _SHOWN_CALL: Final = "ResponseFunctionToolCall("
@@ -44,7 +43,7 @@ def trace_of_spans(spans: Sequence[Span], name: str = "", problems: Recording | 
     Arguments:
         problems: what was odd about the document that the spans come from.
     """
-    return _Run(nodes_of(spans), problems or Recording()).trace(name)
+    return _Run(nodes_of(spans), Recording() if problems is None else problems).trace(name)
 
 
 class _Step(NamedTuple):
@@ -71,6 +70,7 @@ class _Run:
         self._accounts = list(accounts_of(nodes))
         self._tools = ToolRuns(nodes, self._conversation)
         self._begun: set[str] = set()
+        self._prompts: set[object] = set()
 
     def trace(self, name: str) -> Trace:
         """Return the trace."""
@@ -118,18 +118,15 @@ class _Run:
         self._steps.append(_Step(moment, len(self._steps), what, content))
 
     def _add_answer(self, account: Account, runs: dict[int, SeenRun]) -> None:
-        """Add an answer in pieces: what an agent said before a tool ran stands before the run."""
+        """Add an answer. A sum is added in pieces: what an agent said before a tool ran stands before the run.
+
+        With each piece goes what was before it, by which it is told what in it is known.
+        """
         moments = _moments(account, runs)
-        begin = 0
+        what = "answer" if account.is_answer else "summary"
         for position, moment in enumerate(moments):
-            if position + 1 < len(moments) and moments[position + 1] == moment:
-                continue
-            piece = piece_of(account.answer, begin, position + 1)
-            if account.is_answer:
-                self._step(moment, "answer", piece)
-                begin = position + 1
-            else:  # with all that was before it, by which it is told what in it is known
-                self._step(moment, "summary", piece)
+            if position + 1 == len(moments) or moments[position + 1] != moment:
+                self._step(moment, what, piece_of(account.answer, position + 1))
         self._step(account.node.last, "summary", problems_of(account.answer))
 
     def _add_run(self, run: SeenRun) -> None:
@@ -166,13 +163,16 @@ class _Run:
         is_later = bool(self._begun) and trace_id not in self._begun
         self._begun.add(trace_id)
         has_history = any(not (record.agent is record.call is UNSET) for record in account.request.records)
-        self._conversation.add_request(account.request, is_whole=has_history or not is_later)
+        # A prompt of another agent's stands later than what the user said before: it is no place to go on from.
+        request = chosen_of(account.request, lambda record: record.system not in self._prompts)
+        self._prompts.update(record.system for record in request.records if record.system is not UNSET)
+        self._conversation.add_request(request, is_whole=has_history or not is_later)
 
     def _tell_result(self, run: SeenRun) -> None:
         node, tool = run.node, run.tool
         at = seconds(node.span.end)
         self._conversation.answer(tool.result, run.call_id, node.span.path, of=run.name, is_error=tool.is_error, at=at)
-        if run.name == _ADK_TRANSFER and node.span.scope == _ADK and isinstance(run.record.args, dict):
+        if run.name == _ADK_TRANSFER and is_of_adk(node.span) and isinstance(run.record.args, dict):
             self._conversation.transfer(run.record.args.get("agent_name"), node.span.path, node.agent)
 
     def _doubt_the_rest(self) -> None:
@@ -204,7 +204,10 @@ class _Run:
 def _moments(account: Account, runs: dict[int, SeenRun]) -> list[Moment]:
     """Return when each event of an answer was, as far as the runs of its calls show."""
     node = account.node
-    moment: Moment = (node.end, node.order, 1) if account.is_answer else node.last
+    if account.is_answer:  # all of it came before any tool ran that is called in it
+        began = [(run.node.start, run.node.order, -1) for run in runs.values()]
+        return [min([(node.end, node.order, 1), *began])] * len(account.answer)
+    moment = node.last
     moments: list[Moment] = []
     for position in range(len(account.answer) - 1, -1, -1):
         if position in runs:
@@ -212,5 +215,4 @@ def _moments(account: Account, runs: dict[int, SeenRun]) -> list[Moment]:
             moment = min(moment, (run.start, run.order, -1))
         moments.append(moment)
     moments.reverse()
-    is_long = not account.is_answer and len(set(moments)) > _MOST_PIECES
-    return [moments[-1]] * len(moments) if is_long else moments
+    return [moments[-1]] * len(moments) if len(set(moments)) > _MOST_PIECES else moments

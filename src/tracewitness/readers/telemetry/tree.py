@@ -94,13 +94,17 @@ def nodes_of(spans: Sequence[Span]) -> list[Node]:
 
 def _unique(spans: Sequence[Span]) -> Iterator[Node]:
     """Yield a node for each span. One that was exported while it was open and again when it ended is one span."""
-    latest: dict[tuple[str, str], Span] = {}
+    fullest: dict[tuple[str, str], Span] = {}
     for span in spans:
         key = span.trace_id, span.span_id
-        known = latest.get(key)
-        if known is None or (known.end is None, len(known.attributes)) <= (span.end is None, len(span.attributes)):
-            latest[key] = span if known is None or known.end is None or span.end is not None else known
-    yield from map(Node, latest.values())
+        known = fullest.get(key)
+        if known is None or _fullness(known) < _fullness(span):
+            fullest[key] = span
+    yield from map(Node, fullest.values())
+
+
+def _fullness(span: Span) -> tuple[bool, int]:
+    return span.end is not None, len(span.attributes)
 
 
 def _link(nodes: list[Node]) -> None:
