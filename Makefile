@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-frameworks lint bench format clean
+.PHONY: help demo test fuzz test-frameworks lint bench format clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -30,6 +30,9 @@ demo: $(VENV)/.core ## Check the recorded runs of an order desk against their ex
 
 test: $(VENV)/.runner ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto --quiet
+
+fuzz: $(VENV)/.runner ## Read 200,000 recordings that were cut, flipped, retyped or shuffled
+	TRACEWITNESS_MUTANTS=200000 $(BIN)/python -m pytest --numprocesses auto --quiet tests/readers/test_mutated_recordings.py
 
 # Frameworks differ in what they require, so each is tested in an environment of its own, where no test may be skipped.
 FRAMEWORKS := $(shell sed -n 's/^framework-\([a-z-]*\) = .*/\1/p' pyproject.toml)

@@ -1368,4 +1368,57 @@ SEEDS: dict[str, Any] = {
             }
         ]
     },
+    "mistral-conversations-stream": [
+        {"type": "conversation.response.started", "conversation_id": "x"},
+        {"type": "message.output.delta", "id": "m", "output_index": 0, "content": "Looking."},
+        {
+            "type": "function.call.delta",
+            "id": "f",
+            "output_index": 1,
+            "name": "search",
+            "tool_call_id": "c1",
+            "arguments": '{"q": ',
+        },
+        {
+            "type": "function.call.delta",
+            "id": "f",
+            "output_index": 1,
+            "name": "search",
+            "tool_call_id": "c1",
+            "arguments": "1}",
+        },
+        {"type": "conversation.response.done", "usage": {}},
+    ],
+    "langfuse": {
+        "data": [
+            {
+                "id": "o1",
+                "traceId": "t",
+                "type": "GENERATION",
+                "name": "chat",
+                "startTime": "2026-01-01T00:00:00Z",
+                "endTime": "2026-01-01T00:00:01Z",
+                "input": [{"role": "user", "content": "hi"}],
+                "output": {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": 1}'}}
+                    ],
+                },
+            },
+            {
+                "id": "o2",
+                "traceId": "t",
+                "type": "TOOL",
+                "name": "search",
+                "startTime": "2026-01-01T00:00:02Z",
+                "endTime": "2026-01-01T00:00:03Z",
+                "input": '{"q": 1}',
+                "output": '"ok"',
+                "level": "ERROR",
+                "statusMessage": "no",
+            },
+        ]
+    },
 }

@@ -241,6 +241,13 @@ def test_a_branch_that_was_left_was_made_all_the_same() -> None:
     assert [call.name for call in read(lines).calls] == ["delete", "keep"]
 
 
+def test_a_line_that_says_something_else_is_no_repetition() -> None:
+    """Whatever its uuid is, and whatever the id of its call."""
+    first = _line("assistant", "u1", [_use("t1", "a", {})], "m1")
+    other = _line("assistant", "u1", [_use("t1", "b", {})], "m1")
+    assert [call.name for call in read([first, first, other]).calls] == ["a", "b"]
+
+
 def test_what_the_program_says_is_no_users_message() -> None:
     """Reminders, summaries and notices begin no turn."""
     lines = [

@@ -44,7 +44,7 @@ _ONCE = {
     "an escaped colon": '{"events": [{"call": "x", "args": {"\\u003a": "\\u003A"}}]}',
     "other escapes": '{"events": [{"call": "x", "args": {"n": "\\u003d\\u00e9\\\\u003a"}}]}',
     "a key that says it stands twice": '{"events": [{"call": "x", "args": {"a\\": 1, \\"a": 1}}]}',
-    "other keys": '{"version": {"of": 1}, "events": [{"call": "x"}], "by": "us"}',
+    "other keys": '{"revision": {"of": 1}, "events": [{"call": "x"}], "by": "us"}',
 }
 _GOOD = '{"name": "good", "events": [{"call": "a"}]}'
 _AROUND = {

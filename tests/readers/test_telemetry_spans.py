@@ -963,3 +963,19 @@ def test_its_keys_are_complete() -> None:
             own = set(document) if isinstance(document, dict) else set().union(*document)
             assert not opentelemetry.READER.keys.isdisjoint(own)
     assert opentelemetry.READER in READERS
+
+
+def test_an_answer_that_nothing_tells_of_may_hide_a_call() -> None:
+    """Unless a tool ran after it, or a later history tells of it, or the model failed."""
+    silent = {"gen_ai.operation.name": "chat"}
+    asked = chat(0, 1, _TASK, [called("c1", "search", LAMP)])
+    ran = tool("search", 1, 2, attributes={"gen_ai.tool.call.id": "c1"})
+    last = span("chat m", 3, 4, attributes=silent)
+    assert [problem.place for problem in read([asked, ran, last]).problems] == ["$[2]"]
+    later = tool("delete", 5, 6, attributes={"tool_arguments": "{}"})
+    assert read([asked, ran, last, later]).problems == ()
+    history = chat(7, 8, [*_TASK, called("c1", "search", LAMP)], [TEXT])
+    assert read([asked, ran, last, history]).problems == ()
+    failed = span("chat m", 3, 4, attributes=silent, status={"code": "ERROR", "message": "overloaded"})
+    assert read([asked, ran, failed]).problems == ()
+    assert read([failed]).no_evidence == "overloaded"

@@ -56,7 +56,7 @@ from tracewitness.readers.providers import (
     openai_responses_stream,
 )
 from tracewitness.readers.reader import Reader
-from tracewitness.readers.telemetry import langfuse, opentelemetry
+from tracewitness.readers.telemetry import langfuse, langfuse_messages, langsmith, opentelemetry
 from tracewitness.trace import Record, Trace
 
 __all__ = ["READERS", "converters", "detected", "is_log", "reader_named", "register_reader", "trace_of", "traces_of"]
@@ -107,6 +107,8 @@ READERS: list[Reader] = [
     named_runs.READER,
     opentelemetry.READER,
     langfuse.READER,
+    langfuse_messages.READER,
+    langsmith.READER,
     mistral_stream.READER,
 ]
 

@@ -234,7 +234,7 @@ class _Run:
         """Read the calls and results of a message in an agent's memory that were not told before."""
         own = _Run()
         own.read_model_message(message, path)
-        if own.calls - self.calls or own._answers - self._answers:
+        if _more(own.calls, self.calls) or _more(own._answers, self._answers):
             self.read_model_message(message, path)
 
     def read_model_message(self, message: Mapping[str, Any], path: Path, agents: frozenset[str] = frozenset()) -> None:
@@ -283,6 +283,11 @@ def _result_key(result: Mapping[str, Any]) -> Hashable:
     return "result", freeze([result.get("call_id"), result.get("name"), result.get("content")])
 
 
+def _more(some: Counter[Hashable], others: Counter[Hashable]) -> int:
+    """Return how many there are of the one that are not among the others."""
+    return sum(max(0, count - others[key]) for key, count in some.items())
+
+
 def _time(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
@@ -317,9 +322,9 @@ def _doubt_unknown(run: _Run, agent: str, messages: Any, path: Path) -> None:
     memory = _Run()
     for message, place in each_mapping(memory.recording, messages, path, "a message"):
         memory.read_model_message(message, place)
-    unknown = memory.calls - run.calls
+    unknown = _more(memory.calls, run.calls)
     if unknown:
-        run.recording.doubt(f"{show(agent)} remembers {unknown.total()} calls of which it is not known when", path)
+        run.recording.doubt(f"{show(agent)} remembers {unknown} calls of which it is not known when", path)
 
 
 def _states(state: Mapping[str, Any], path: Path) -> Iterator[tuple[str, Mapping[str, Any], Path]]:

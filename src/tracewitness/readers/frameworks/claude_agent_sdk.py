@@ -199,7 +199,7 @@ def _block_key(message_id: Any, block: Mapping[str, Any]) -> Any:
         return None
     block_id = block.get("id") or block.get("tool_use_id")
     if isinstance(block_id, str):
-        return message_id, word(block, "type"), block_id
+        return message_id, word(block, "type"), word(block, "name"), block_id
     text = block.get("text")
     return (message_id, "text", text) if isinstance(text, str) else None
 

@@ -5,7 +5,8 @@ What is decided here:
 - What a file tells is read in the order of its lines, which is the order in which it happened. Lines refer to the line
   before them by ``parentUuid`` and form a tree: results of parallel calls branch off, and so does what comes after
   a user went back. A call on a branch that was left was made all the same, so no branch is left out.
-- A line that was read, by its ``uuid`` and message, and a block that an earlier line of the same answer told of, is no second one.
+- A line with the ``uuid`` and the message of one before it is no second one, nor is a block that an earlier line of
+  the same answer told of.
 - A sub-agent's calls (``isSidechain``, or in lines of progress) stand where they were made, with the sub-agent as
   their agent. What a sub-agent is told is no user's message. A sub-agent's own transcript is a run of its own.
 - What the program adds to the conversation, such as reminders and summaries, is no user's message either.

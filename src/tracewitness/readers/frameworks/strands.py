@@ -207,9 +207,9 @@ class _Run:
                 (block.get("toolUse"), block.get("toolResult")) if isinstance(block, Mapping) else (None, None)
             )
             if isinstance(use, Mapping) and use.get("name") == _HANDOFF and isinstance(use.get("input"), Mapping):
-                self._handoffs[str(use.get("toolUseId"))] = use["input"].get("agent_name")
-            if isinstance(result, Mapping) and str(result.get("toolUseId")) in self._handoffs:
-                target = self._handoffs.pop(str(result["toolUseId"]))
+                self._handoffs[word(use, "toolUseId")] = use["input"].get("agent_name")
+            if isinstance(result, Mapping) and word(result, "toolUseId") in self._handoffs:
+                target = self._handoffs.pop(word(result, "toolUseId"))
                 if result.get("status") != "error":
                     self.recording.transfer(target, path, agent)
 

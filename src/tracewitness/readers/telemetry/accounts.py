@@ -54,20 +54,33 @@ def accounts_of(nodes: Sequence[Node]) -> Iterator[Account]:
             continue
         request, answer = _recorded(node, inputs), _recorded(node, outputs)
         if is_covered:
-            request, answer = chosen_of(request, _is_deed), chosen_of(answer, _is_deed)
+            request, answer = chosen_of(request, _is_call_or_result), chosen_of(answer, _is_call_or_result)
         yield Account(node, request, answer, is_answer=node.kind == "model" and not is_covered)
 
 
 def silent_models(nodes: Sequence[Node], accounts: Sequence[Account]) -> Iterator[Node]:
-    """Yield the models whose answers were not recorded and may have called tools."""
-    telling = {account.node.order for account in accounts if len(account.answer)}
-    covered = {ancestor.order for account in accounts for ancestor in account.node.ancestors()}
-    for node in nodes:
-        if node.kind != "model" or node.order in telling or node.order in covered:
-            continue
-        is_covered = any(ancestor.order in telling for ancestor in node.ancestors())
-        if not is_covered and not _ended(node):
-            yield node
+    """Yield the models of which nothing tells what they answered.
+
+    Neither a message, be it of a span around or in them, nor the history of a later request to the same agent, nor a
+    tool that ran before the next request to it, nor the reason why the answer ended.
+    """
+    told = {account.node.order for account in accounts if len(account.answer)}
+    around = {ancestor.order for account in accounts for ancestor in account.node.ancestors()}
+    requests = {_scope_of(account.node): account.node.order for account in accounts if len(account.request)}
+    latest: dict[int, Node] = {}  # the last thing that a model or a tool of an agent did
+    for node in reversed(nodes):
+        scope = _scope_of(node)
+        if node.kind == "model" and node.order not in told and node.order not in around and not _ended(node):
+            is_followed = scope in latest and latest[scope].kind == "tool"
+            is_inside = any(ancestor.order in told for ancestor in node.ancestors())
+            if not is_followed and not is_inside and requests.get(scope, 0) <= node.order:
+                yield node
+        if node.kind in ("model", "tool"):
+            latest[scope] = node
+
+
+def _scope_of(node: Node) -> int:
+    return -1 if node.scope is None else node.scope.order
 
 
 def _ended(node: Node) -> bool:
@@ -125,5 +138,5 @@ def _as_of_adk(record: Record) -> Record:
     return msgspec.structs.replace(record, id=UNSET, of=name) if record.result is not UNSET else record
 
 
-def _is_deed(record: Record) -> bool:
+def _is_call_or_result(record: Record) -> bool:
     return record.call is not UNSET or record.result is not UNSET

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, refuse, word
-from tracewitness.readers.telemetry.attributes import flattened, opened
+from tracewitness.readers.telemetry.attributes import flattened, gathered, opened
 from tracewitness.readers.telemetry.conventions import kind_of
 from tracewitness.readers.telemetry.payloads import hides_call, is_empty, nanoseconds, read_payload, unwrapped
 from tracewitness.readers.telemetry.runs import SpanRun, runs_of
@@ -41,6 +41,7 @@ _TOOLS: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop
 _ROLES: Final = ("system: ", "developer: ", "user: ", "assistant: ", "tool: ")
 _role_at_line = re.compile(r"^(system|developer|user|assistant|tool): ", re.MULTILINE).split
 _SPEAKERS: Final[dict[str, Role]] = {"system": "system", "developer": "system", "user": "user", "assistant": "agent"}
+_OPEN_INFERENCE: Final = "llm.input_messages."
 # The attribute of a trace's session, and the id of the span that stands for the trace.
 _SESSION: Final = "langfuse.session.id"
 _TRACE: Final = "(trace)"
@@ -159,7 +160,7 @@ def _is_list_of_ids(value: Any) -> bool:
 
 
 def _merge(row: _Row, item: Mapping[str, Any]) -> None:
-    """Add what another sighting of a row knows: what is there goes before what is empty, the later before the earlier."""
+    """Add what another sighting of a row knows: what is there before what is empty, the later before the earlier."""
     for key, value in item.items():
         if key not in row or not is_empty(value):
             row[key] = value
@@ -296,9 +297,12 @@ def _add_messages(attributes: dict[str, Any], row: _Row, path: Path, *, speaks: 
         ("input", "user", "gen_ai.input.messages"),
         ("output", "assistant", "gen_ai.output.messages"),
     ):
-        told = _read(row.get(side), (*path, side), role, speaks=speaks)
-        if told is not None and not (hides_call(told) and _tells(attributes, side)):
+        is_told = _tells(attributes, side)
+        told = _read(row.get(side), (*path, side), role, speaks=speaks and not is_told)
+        if told is not None and not (is_told and hides_call(told)):
             attributes[key] = told
+        elif is_told and side == "input":
+            _drop_lone_results(attributes)
 
 
 def _read(payload: Any, path: Path, role: str, *, speaks: bool) -> Recording | None:
@@ -320,6 +324,19 @@ def _read_lines(text: str, path: Path) -> Recording:
         elif words != "None":
             told.say(_SPEAKERS[role], words, path)
     return told
+
+
+def _drop_lone_results(attributes: dict[str, Any]) -> None:
+    """Leave out results in a history of which Langfuse lost the calls, as of messages with calls and without a text.
+
+    What they answer is not recorded there; the answers that called, and the tools, have observations of their own.
+    """
+    messages = gathered(attributes, _OPEN_INFERENCE)
+    found = [item.get("message") for item in messages if isinstance(item, dict)] if isinstance(messages, list) else []
+    history = [message for message in found if isinstance(message, dict)]
+    kept = [message for message in history if message.get("role") != "tool" or message.get("tool_call_id")]
+    if len(kept) < len(history) and not any("tool_calls" in message for message in history):
+        attributes["gen_ai.input.messages"] = kept
 
 
 def _tells(attributes: dict[str, Any], side: str) -> bool:

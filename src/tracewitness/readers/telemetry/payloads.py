@@ -23,6 +23,7 @@ _MAX_LAYERS: Final = 8
 # Formats that a step's input or output is never in: runs of several steps, and whatever holds some.
 _NO_PAYLOADS: Final = frozenset(
     {"neutral", "simulation result", "named-runs", "http-recording", "opentelemetry", "langfuse", "langsmith"}
+    | {"langfuse-chatml"}
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -121,7 +122,7 @@ def _unread(payload: Any, path: Path) -> Recording:
 
 def _read_document(payload: Any, path: Path, role: str, *, speaks: bool) -> Recording | None:
     known = _read_as_format(payload, path)
-    if known is not None and not hides_call(known):
+    if known is not None and known.calls and not hides_call(known):
         return known
     if not speaks and not _is_messages(payload):
         return known
@@ -129,7 +130,9 @@ def _read_document(payload: Any, path: Path, role: str, *, speaks: bool) -> Reco
     read_messages(messages, payload, path, role=role)
     if known is None:
         return messages if len(messages) or hides_call(messages) else None
-    return known if hides_call(messages) or not len(messages) else messages
+    # Some write calls into texts, which no format has there, or mix formats.
+    is_better = messages.calls > known.calls or hides_call(known)
+    return messages if is_better and len(messages) and not hides_call(messages) else known
 
 
 def hides_call(recording: Recording) -> bool:

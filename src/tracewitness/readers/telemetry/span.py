@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from tracewitness.display import show
@@ -21,7 +22,7 @@ from tracewitness.readers.telemetry.attributes import flattened, opened
 __all__ = ["Event", "Span", "is_span", "otlp_attributes", "otlp_spans", "span_of"]
 
 _NAMES: Final = ("name", "span_name", "spanName", "event_name")
-_TRACE_IDS: Final = ("trace_id", "traceId", "context.trace_id", "traceID", "request_id")
+_TRACE_IDS: Final = ("trace_id", "traceId", "context.trace_id", "traceID")
 _SPAN_IDS: Final = ("span_id", "spanId", "context.span_id", "spanID")
 _PARENT_IDS: Final = ("parent_span_id", "parentSpanId", "parent_id", "parentId")
 _STARTS: Final = (
@@ -224,11 +225,7 @@ def otlp_spans(export: Mapping[str, Any], path: Path, recording: Recording) -> I
             for item, at in _listed(recording, scope, within, ("spans",)):
                 span = span_of({**item, "scope": own}, at, recording)
                 if span is not None:
-                    yield Span(*(_with_resource(span, attributes)))
-
-
-def _with_resource(span: Span, resource: dict[str, Any]) -> Iterator[Any]:
-    return (resource if field == "resource" else getattr(span, field) for field in Span.__struct_fields__)
+                    yield msgspec.structs.replace(span, resource=attributes)
 
 
 def _listed(

@@ -182,9 +182,9 @@ class _Run:
             place = next(node.span.path for node in self._nodes if node.span.start is None)
             self._conversation.doubt(reason, place, hides_call=False)
         silent = list(silent_models(self._nodes, self._accounts))
-        if silent and not self._conversation.calls:
-            reason = "what a model answered was not recorded, nor that a tool ran"
-            self._conversation.doubt(reason, silent[0].span.path)
+        for node in silent:
+            if not node.span.failed:
+                self._conversation.doubt("what a model answered was not recorded, nor that a tool ran", node.span.path)
         self._doubt_calls_in_texts()
         if not self._conversation.records:
             failed = next((node.span.message for node in silent if node.span.failed), None)
