@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recording_seeds import SEEDS
 
 import tracewitness
 from tracewitness.errors import ReadError
 from tracewitness.readers import READERS, Reader, documents, iter_runs, read, read_all, register_reader
+from tracewitness.readers.registry import traces_of
 from tracewitness.trace import Trace
 
 
@@ -227,3 +229,20 @@ def test_a_named_format_is_not_looked_for(tmp_path: Path) -> None:
     ] * 2
     with pytest.raises(ReadError, match="no format 'logs'; log was meant"):
         read(path, "logs")
+
+
+# ------------------------------------------------------------------------------------------------------- every format
+
+
+@pytest.mark.parametrize("name", [name for name, seed in SEEDS.items() if isinstance(seed, (dict, list))])
+def test_every_format_reads_alike_as_data_as_text_and_as_a_file(name: str, tmp_path: Path) -> None:
+    """An array of pieces is one run wherever it stands, and an array of runs is not."""
+    told = [trace.to_events() for trace in traces_of(SEEDS[name])]
+    text = json.dumps(SEEDS[name])
+    path = tmp_path / "recording.json"
+    path.write_text(text)
+    assert [trace.to_events() for trace in read_all(SEEDS[name])] == told
+    assert [trace.to_events() for trace in read_all(text)] == told
+    assert [trace.to_events() for trace in read_all(path)] == told
+    path.write_text(json.dumps(SEEDS[name], indent=2))
+    assert [trace.to_events() for trace in read_all(path)] == told

@@ -13,6 +13,7 @@ import io
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -20,6 +21,7 @@ from msgspec import Struct
 
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
+from tracewitness.readers import neutral
 from tracewitness.readers.documents import GZIP, MAX_DOCUMENT, MAX_PACKED, Lines, encoding_of, lines_of
 from tracewitness.readers.encodings.events import Events
 from tracewitness.readers.folders import LINES_SUFFIXES, PACKED_SUFFIXES, Found, find_files
@@ -35,6 +37,8 @@ MAX_ROW: Final = 256 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
 # A log shows what it is on its first lines, though some are of kinds that other programs write too.
 _LINES_LOOKED_AT: Final = 64
+# Items of an array may be runs, and long: fewer of them are held before the first is handed on.
+_ITEMS_LOOKED_AT: Final = 16
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
 _SPACE = " \t\r\n"
 #: What a whole answer or run has; a message or item has none of them.
@@ -427,27 +431,69 @@ def _array(buffer: _Buffer) -> Iterator[Any]:
 
 
 def _rows_or_trace(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the items of an array; where they are events, the array is one trace, and is yielded whole.
+    """Yield the items of an array; where they are pieces of one run, the array is that run, and is yielded whole.
 
-    It is a trace where the first item looks like an event and none looks like a row, and where the first is a piece
-    of a log. Items that come before a row and look like events are rows that can't be used.
+    A format decides that on the first items. In none, or in neutral form, it is one trace where the first item looks
+    like an event and none looks like a row; items that come before a row and look like events are rows that can't be
+    used.
     """
-    items = iter(items)
+    ahead = _Ahead(items)
+    if _is_one_run([_decoded(item) for item in ahead.first]):
+        yield from _whole(ahead)
+        return
     events: list[Any] = []
-    in_log = False
-    for item in items:
-        in_log = in_log or (not events and is_log([_decoded(item)]))
-        if in_log or events or _is_event(item):
-            if in_log or not _is_row(item):
+    for item in ahead:
+        if events or _is_event(item):
+            if not _is_row(item):
                 events.append(item)
                 continue
             yield from map(_refused_event, events)
             events.clear()
         yield item
-        yield from items
+        yield from ahead
+    yield from _whole(events)
+
+
+def _whole(items: Iterable[Any]) -> Iterator[Any]:
+    """Yield a list of all items as one row, or what is wrong with one of them."""
+    events = list(items)
     if events:
         refused = next((event for event in events if isinstance(event, _Refused)), None)
         yield events if refused is None else refused
+
+
+class _Ahead:
+    """Items of which the first are known before they are taken.
+
+    Attributes:
+        first: those items. What went wrong behind them is raised when it is reached.
+    """
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self._items = iter(items)
+        self._error: ReadError | None = None
+        self.first: list[Any] = []
+        try:
+            self.first += islice(self._items, _ITEMS_LOOKED_AT)
+        except ReadError as error:
+            self._error = error
+        self._all = chain(self.first, self._rest())
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._all
+
+    def _rest(self) -> Iterator[Any]:
+        if self._error is not None:
+            raise self._error
+        yield from self._items
+
+
+def _is_one_run(first: list[Any]) -> bool:
+    """Whether the items of an array are pieces of one run, in a format that is not our own."""
+    found = detected(first)
+    if len(found) != 1 or found[0] is neutral.READER:
+        return False
+    return found[0].is_log or not found[0].detects(first[0]) or _WHOLE_KEYS.isdisjoint(first[0])
 
 
 def _decoded(item: Any) -> Any:
@@ -463,11 +509,7 @@ def _is_event(item: Any) -> bool:
     data = _decoded(item)
     if _is_piece(data):
         return True
-    return (
-        isinstance(data, Mapping)
-        and (not _EVENT_KINDS.isdisjoint(data) or bool(detected([data])))
-        and not _is_row(data)
-    )
+    return isinstance(data, Mapping) and not _EVENT_KINDS.isdisjoint(data) and not _is_row(data)
 
 
 def _is_piece(data: Any) -> bool:
