@@ -1421,4 +1421,74 @@ SEEDS: dict[str, Any] = {
             },
         ]
     },
+    "langfuse-chatml": {
+        "o1": {
+            "input": {"success": True, "data": [{"role": "user", "content": "hi", "tools": [{"name": "search"}]}]},
+            "output": {
+                "success": True,
+                "data": [
+                    {
+                        "role": "assistant",
+                        "tool_calls": [{"id": "c1", "name": "search", "arguments": '{"q": 1}', "type": "function"}],
+                        "json": {"finish_reason": "tool_calls"},
+                    }
+                ],
+            },
+        },
+        "o2": {
+            "input": {
+                "success": True,
+                "data": [
+                    {"role": "user", "content": "hi"},
+                    {"role": "assistant", "tool_calls": [{"id": "c1", "name": "search", "arguments": '{"q": 1}'}]},
+                    {"role": "tool", "tool_call_id": "c1", "content": "ok", "json": {"status": "success"}},
+                ],
+            },
+            "output": {"success": True, "data": [{"role": "assistant", "json": {"text": "Done."}}]},
+        },
+    },
+    "langsmith": [
+        {
+            "id": "r1",
+            "trace_id": "r1",
+            "run_type": "chain",
+            "name": "agent",
+            "start_time": "2026-01-01T00:00:00",
+            "inputs": {"q": "hi"},
+            "child_runs": [
+                {
+                    "id": "r2",
+                    "run_type": "llm",
+                    "name": "chat",
+                    "start_time": "2026-01-01T00:00:01",
+                    "end_time": "2026-01-01T00:00:02",
+                    "inputs": {"messages": [{"role": "user", "content": "hi"}]},
+                    "outputs": {
+                        "role": "assistant",
+                        "content": None,
+                        "tool_calls": [
+                            {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": 1}'}}
+                        ],
+                    },
+                },
+            ],
+        },
+        {
+            "id": "r3",
+            "trace_id": "r1",
+            "parent_run_id": "r1",
+            "dotted_order": "20260101T000000000000Zr1.20260101T000003000000Zr3",
+            "run_type": "tool",
+            "name": "search",
+            "inputs": {"input": "{'q': 1}"},
+            "extra": {"metadata": {"thread_id": "t"}},
+        },
+        {
+            "id": "r3",
+            "dotted_order": "20260101T000000000000Zr1.20260101T000003000000Zr3",
+            "end_time": "2026-01-01T00:00:04",
+            "outputs": {"output": "ok"},
+            "error": None,
+        },
+    ],
 }

@@ -20,7 +20,7 @@ from recording_seeds import SEEDS
 
 from tracewitness.errors import ReadError
 from tracewitness.readers import READERS, read_all
-from tracewitness.readers.registry import detected, traces_of
+from tracewitness.readers.registry import candidates, detected, traces_of
 from tracewitness.trace import Trace
 
 MUTANTS = int(os.environ.get("TRACEWITNESS_MUTANTS", "4000"))
@@ -61,6 +61,15 @@ def test_mutants_are_read_or_refused(name: str) -> None:
             _read(mutant, format_name)
             assert time.perf_counter() - alone < _SECONDS_ALONE, mutant
     assert time.perf_counter() - begun < count * _SECONDS_EACH + _SECONDS_ALONE
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_the_keys_of_a_reader_leave_out_nothing_that_it_detects(name: str) -> None:
+    """A reader is asked only where a document has one of its keys: whatever it would detect has one."""
+    for mutant in [SEEDS[name], *_mutants(SEEDS[name], 100, random.Random(name))]:
+        if not isinstance(mutant, bytes):
+            asked = candidates(mutant)
+            assert [reader.name for reader in READERS if reader not in asked and reader.detects(mutant)] == []
 
 
 @pytest.mark.parametrize("name", SEEDS)

@@ -114,7 +114,7 @@ ROUTES: dict[str, tuple[list[Any], list[tuple[Any, ...]]]] = {
         [_F(0, "c1", "a", "{}"), _F(1, "c1", "b", "{"), _F(1, "c1", None, "}")],
         [("c1", "a", {}), ("c1", "b", {})],
     ),
-    "a fragment that is no list": ([_F(0, "c1", "a", "{}")], [("c1", "a", {})]),
+    "the index last": ([_F(None, "c1", "a", "{"), _F(0, "c1", None, "}")], [("c1", "a", {})]),
 }
 
 
@@ -277,6 +277,7 @@ BROKEN: dict[str, tuple[list[Any], str]] = {
     "a choice that is none": ([*_stream(), _chunk(choices=[5])], "a choice is a mapping, not 5"),
     "calls that are none": (_stream([5], finish="stop"), "a tool call is a mapping, not 5"),
     "choices that are none": ([*_stream(), _chunk(choices="x")], "a list was promised"),
+    "a function that is none": ([_chunk({"function_call": "x"}), *_stream()], "a function call is a mapping, not 'x'"),
     "something else": ([*_stream(), {"kind": "x"}], "neither an event nor a message"),
 }
 

@@ -270,6 +270,6 @@ READER: Final = Reader(
     detects=_detects,
     read=read_neutral,
     shape="a run has events",
-    keys=_EVENT_KINDS | {"events", "name"},
+    keys=_EVENT_KINDS | {"events"},
     yields=_is_listed_elsewhere,
 )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tracewitness.trace import Trace
 
-__all__ = ["Reader"]
+__all__ = ["CONTENT_LIST", "Reader"]
+
+#: Stands among a document's keys where the ``content`` of it, or of one of its items, is a list.
+CONTENT_LIST: Final = "content[]"
 
 
 def _never(_: Any) -> bool:
@@ -22,9 +25,9 @@ class Reader(NamedTuple):
         detects: whether decoded data is of this format.
         read: makes a trace of it; its keyword ``name`` is the run's name where the data has none.
         shape: what its documents look like, as a sentence.
-        keys: keys of which each of its documents has at least one: a mapping on top, a list in one of its items. Only
-            then is ``detects`` asked; where there are none it is asked always. They also tell which format was
-            probably meant where none fits.
+        keys: keys of which each of its documents has at least one: a mapping on top, a list in one of its items; or
+            `CONTENT_LIST`. Only then is ``detects`` asked; where there are none it is asked always. They also tell which
+            format was probably meant where none fits.
         yields: whether data that it detects would rather be of another format, where one detects it.
         runs: splits a document that holds several runs into one document for each, which ``read`` reads; None where
             a document is one run.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -55,11 +55,21 @@ from tracewitness.readers.providers import (
     openai_responses,
     openai_responses_stream,
 )
-from tracewitness.readers.reader import Reader
+from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.telemetry import langfuse, langfuse_messages, langsmith, opentelemetry
 from tracewitness.trace import Record, Trace
 
-__all__ = ["READERS", "converters", "detected", "is_log", "reader_named", "register_reader", "trace_of", "traces_of"]
+__all__ = [
+    "READERS",
+    "candidates",
+    "converters",
+    "detected",
+    "is_log",
+    "reader_named",
+    "register_reader",
+    "trace_of",
+    "traces_of",
+]
 
 READERS: list[Reader] = [
     neutral.READER,
@@ -125,20 +135,23 @@ def register_reader(reader: Reader) -> Reader:
     return reader
 
 
-@functools.lru_cache(maxsize=4096)
-def _candidates(keys: frozenset[str], count: int) -> tuple[Reader, ...]:
-    """Return the readers whose documents may have these keys: to ask all of them would cost more than reading.
+def candidates(data: Any) -> Sequence[Reader]:
+    """Return the readers whose documents may have the keys that data has: to ask all would cost more than reading."""
+    keys = _keys_of(data)
+    return _with_keys(keys, len(READERS)) if keys else READERS
 
-    Arguments:
-        count: how many readers there are: what was found before one was added is out of date.
+
+@functools.lru_cache(maxsize=4096)
+def _with_keys(keys: frozenset[str], count: int) -> tuple[Reader, ...]:
+    """Return the first ``count`` readers whose documents may have these keys. What is kept depends on the count too:
+    it is out of date when a reader has been added.
     """
     return tuple(reader for reader in READERS[:count] if not reader.keys or not reader.keys.isdisjoint(keys))
 
 
 def detected(data: Any) -> list[Reader]:
     """Return the readers of the formats that data is in: none, one, or several where that is ambiguous."""
-    keys = _keys_of(data)
-    found = [reader for reader in (_candidates(keys, len(READERS)) if keys else READERS) if reader.detects(data)]
+    found = [reader for reader in candidates(data) if reader.detects(data)]
     if len(found) > 1:
         found = [reader for reader in found if not reader.yields(data)] or found[:1]
     return found
@@ -218,7 +231,7 @@ def _why_several(found: list[Reader]) -> str:
 
 def _why_none(data: Any) -> str:
     names = ", ".join(reader.name for reader in READERS)
-    keys = _keys_of(data)
+    keys = _keys_of(data) - {CONTENT_LIST}
     shown = show(sorted(keys)) if keys else show(data)
     nearest = max(READERS, key=lambda reader: len(reader.keys & keys))
     shared = sorted(nearest.keys & keys)
@@ -236,19 +249,17 @@ def _why_not(reader: Reader, data: Any) -> str:
 
 
 def _keys_of(data: Any) -> frozenset[str]:
-    """Return the keys of a mapping, or of the mappings of a list."""
+    """Return the keys of a mapping, or of the mappings of a list, as `Reader.keys` has them."""
     if isinstance(data, Mapping):
-        return _text_keys(data)
-    if not isinstance(data, list):
+        data = [data]
+    elif not isinstance(data, list):
         return frozenset()
     keys: set[Any] = set()
     for item in data:
-        if isinstance(item, Mapping):
+        if item.__class__ is dict or isinstance(item, Mapping):
             keys.update(item)
+            if isinstance(item.get("content"), list):
+                keys.add(CONTENT_LIST)
         elif isinstance(item, Record):
             keys.add("call")
-    return _text_keys(keys)
-
-
-def _text_keys(keys: Iterable[Any]) -> frozenset[str]:
     return frozenset(key for key in keys if key.__class__ is str)

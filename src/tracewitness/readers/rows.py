@@ -493,7 +493,8 @@ def _is_one_run(first: list[Any]) -> bool:
     found = detected(first)
     if len(found) != 1 or found[0] is neutral.READER:
         return False
-    return found[0].is_log or not found[0].detects(first[0]) or _WHOLE_KEYS.isdisjoint(first[0])
+    item = first[0]
+    return found[0].is_log or not found[0].detects(item) or (isinstance(item, Mapping) and _WHOLE_KEYS.isdisjoint(item))
 
 
 def _decoded(item: Any) -> Any:

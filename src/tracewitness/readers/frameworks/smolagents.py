@@ -27,7 +27,7 @@ _STEP_KEYS: Final = frozenset({"model_output_message", "model_output", "observat
 _YIELDED: Final = "yielded"
 # Errors of steps that no tool made: the model did not answer, or it is not clear what it called.
 _UNREADABLE: Final = frozenset({"AgentGenerationError", "AgentParsingError"})
-_no_more_steps: Final = "AgentMaxStepsError"
+_NO_MORE_STEPS: Final = "AgentMaxStepsError"
 _failed_tool: Final = re.compile(
     r"(?:Error executing tool |Error executing request to team member |Unknown tool )'?([\w.-]*\w)"
 ).match
@@ -203,7 +203,7 @@ class _Run:
             self._recording.doubt(f"the step failed: {show(reason, 200)}", path)
         elif len(calls) == 1:
             self._recording.answer(reason, calls[0][0].get("id"), path, is_error=True)
-        elif kind != _no_more_steps:
+        elif kind != _NO_MORE_STEPS:
             self._recording.doubt(f"it is not known which call failed: {show(reason, 200)}", path, hides_call=False)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
-from tracewitness.readers.reader import Reader
+from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, payload_of, refuse, word
 from tracewitness.trace import Role, Trace
 
@@ -425,5 +425,7 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
-    keys=frozenset({"parts", "content", "toolInvocations", "messages", "steps", "finishReason", "toolCallId", "type"}),
+    keys=frozenset(
+        {"parts", CONTENT_LIST, "toolInvocations", "messages", "steps", "finishReason", "toolCallId", "type"}
+    ),
 )

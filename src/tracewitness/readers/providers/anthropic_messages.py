@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tracewitness.display import show
 from tracewitness.readers.providers.streams import holds_events
-from tracewitness.readers.reader import Reader
+from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, texts_of, word
 from tracewitness.trace import Role, Trace
 
@@ -190,5 +190,5 @@ READER: Final = Reader(
     read=read,
     shape=SHAPE,
     yields=holds_events,
-    keys=frozenset({"role", "content", "stop_reason", "type", "messages", "system", "input"}),
+    keys=frozenset({CONTENT_LIST, "stop_reason", "type", "messages"}),
 )

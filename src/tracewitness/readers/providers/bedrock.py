@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tracewitness.display import show
 from tracewitness.readers.providers.streams import holds_events
-from tracewitness.readers.reader import Reader
+from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
 from tracewitness.trace import Role, Trace
 
@@ -217,5 +217,5 @@ READER: Final = Reader(
     read=read,
     shape=SHAPE,
     yields=holds_events,
-    keys=frozenset({"output", "messages", "content"}) | _MARKS,
+    keys=frozenset({"output", "messages", CONTENT_LIST}) | _MARKS,
 )

@@ -335,7 +335,7 @@ READER: Final = Reader(
     shape=SHAPE,
     yields=holds_chunks,
     keys=frozenset(
-        {"candidates", "contents", "parts", "role"}
+        {"candidates", "contents", "parts"}
         | {"promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "modelVersion", "model_version"}
         | {"functionCall", "toolCall", "executableCode", "functionResponse", "toolResponse", "codeExecutionResult"}
         | _MARKS

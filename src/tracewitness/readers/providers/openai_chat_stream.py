@@ -99,8 +99,8 @@ class _Call:
         """Whether a fragment has this call's id, and nothing that speaks against it."""
         if not self.call_id or fragment.get("id") != self.call_id:
             return False
-        name = _told(fragment)[1].get("name")
-        return (not name or name == self.name) and fragment.get("index") in (None, self.index)
+        name, index = _told(fragment)[1].get("name"), fragment.get("index")
+        return (not name or name == self.name) and (index is None or self.index in (None, index))
 
     def whole(self) -> dict[str, Any]:
         """Return the call as it is in a message."""
@@ -180,7 +180,10 @@ class _Choice:
         for fragment, place in each_mapping(recording, fragments, (*path, "tool_calls"), "a tool call"):
             self._add_fragment(fragment, place)
         function = delta.get("function_call")
-        if isinstance(function, Mapping) and any(function.values()):
+        if not isinstance(function, Mapping):
+            if function is not None:
+                recording.doubt(f"a function call is a mapping, not {show(function)}", path)
+        elif any(function.values()):
             self.function = self.function or _Call(None, (*path, "function_call"))
             self.function.add({"function": function})
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tracewitness.display import show
 from tracewitness.readers.providers.streams import holds_events
-from tracewitness.readers.reader import Reader
+from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, word
 from tracewitness.trace import Role, Trace
 
@@ -317,5 +317,5 @@ READER: Final = Reader(
     read=read,
     shape=SHAPE,
     yields=holds_events,
-    keys=frozenset({"output", "input", "object", "type", "call_id", "arguments", "instructions", "role"}),
+    keys=frozenset({"output", "input", "object", "type", "call_id", "arguments", CONTENT_LIST}),
 )

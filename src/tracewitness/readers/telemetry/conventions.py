@@ -15,6 +15,7 @@ from msgspec import Struct
 from tracewitness.readers.recording import Path
 from tracewitness.readers.telemetry.attributes import arguments_of, decoded, gathered, opened
 from tracewitness.readers.telemetry.messages import payload_of_tool
+from tracewitness.readers.telemetry.payloads import read_payload
 from tracewitness.readers.telemetry.span import Event, Span
 
 __all__ = [
@@ -49,6 +50,8 @@ _ENCODED: Final = frozenset(
 )
 _AGENT_NAMES: Final = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id", "traceloop.entity.name")
 _SPAN_NAME: Final = re.compile(r"(?:execute_tool |tools/call |running tool: )?(.*?)(?:\.tool)?", re.DOTALL)
+# The scope of Langfuse's SDK, which names an agent's span after the agent.
+_LANGFUSE: Final = "langfuse-sdk"
 _MERGED: Final = "(merged tools)"
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _PARTS_OF_INPUT: Final = frozenset(
@@ -134,7 +137,9 @@ def session_of(span: Span) -> str:
 
 def agent_of(span: Span) -> str:
     """Return the name of the agent that a span says it is of, or an empty text."""
-    return _text(span, _AGENT_NAMES[:2] if kind_of(span) != "agent" else _AGENT_NAMES)
+    if kind_of(span) != "agent":
+        return _text(span, _AGENT_NAMES[:2])
+    return _text(span, _AGENT_NAMES) or (span.name if span.scope == _LANGFUSE else "")
 
 
 def is_of_adk(span: Span) -> bool:
@@ -295,13 +300,13 @@ def _failure(span: Span) -> Any:
 def inputs_of(span: Span) -> list[Messages]:
     """Return the messages that a model or an agent was given; none where they were not recorded."""
     found = list(_attribute_inputs(span)) or list(_event_inputs(span))
-    return found or list(_plain_inputs(span))
+    return found or list(_plain_inputs(span)) or list(_langfuse_messages(span, "input", "user"))
 
 
 def outputs_of(span: Span) -> list[Messages]:
     """Return the messages that a model or an agent answered, or of all of a run; none where they were not recorded."""
     found = list(_attribute_outputs(span)) or list(_event_outputs(span))
-    return found or list(_plain_outputs(span))
+    return found or list(_plain_outputs(span)) or list(_langfuse_messages(span, "output", "assistant"))
 
 
 def _messages(span: Span, keys: tuple[str, ...], role: str) -> Iterator[Messages]:
@@ -425,6 +430,14 @@ def _plain_outputs(span: Span) -> Iterator[Messages]:
     elif kind_of(span) == "model":
         keys = ("gcp.vertex.agent.llm_response", "response_data", "mlflow.spanOutputs")
         yield from _messages(span, keys, "assistant")
+
+
+def _langfuse_messages(span: Span, side: str, role: str) -> Iterator[Messages]:
+    key = f"langfuse.observation.{side}"
+    path = (*span.path, "attributes", key)
+    told = read_payload(span.attributes.get(key), path, role, speaks=bool(kind_of(span)))
+    if told is not None:
+        yield Messages(told, path, role)
 
 
 def _is_choice(item: Any) -> bool:

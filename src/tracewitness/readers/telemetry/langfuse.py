@@ -34,7 +34,7 @@ _CALL_NAMES: Final = ("toolCallNames", "tool_call_names")
 _PROJECTS: Final = ("projectId", "project_id", "observations")
 _MAX_DEPTH: Final = 4
 # Langfuse's own instrumentation, whose observations have names that users gave them.
-_OWN_SCOPES: Final = ("langfuse-sdk", "langfuse")
+_OWN_SCOPE: Final = "langfuse-sdk"
 _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
 _TOOLS: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 # How OpenLIT writes messages down: each in lines that begin with its role.
@@ -262,8 +262,8 @@ def _is_same_call(row: _Row, parent: _Row | None) -> bool:
 
 def _add_tool(attributes: dict[str, Any], row: _Row, metadata: Mapping[str, Any]) -> None:
     if not any(attributes.get(key) for key in _TOOLS) and _is_named_by_user(row):
-        attributes["gen_ai.tool.name"] = row.get("name")
-    call_id = metadata.get("tool_call_id")  # LangChain's
+        attributes["gen_ai.tool.name"] = word(row, "name").removeprefix("execute_tool ")
+    call_id = unwrapped(metadata.get("tool_call_id"))  # of LangChain
     if isinstance(call_id, str):
         attributes.setdefault("gen_ai.tool.call.id", call_id)
     arguments = _arguments(unwrapped(row.get("input")))
@@ -287,8 +287,8 @@ def _add_agent(attributes: dict[str, Any], row: _Row, kind: str) -> None:
 
 
 def _is_named_by_user(row: _Row) -> bool:
-    """Whether a name is one that a user gave, not one that an instrumentation made up."""
-    return _scope(row) in _OWN_SCOPES
+    """Whether a name is one that a user gave, as far as is known: no instrumentation of others made it up."""
+    return _scope(row) in ("", _OWN_SCOPE)
 
 
 def _add_messages(attributes: dict[str, Any], row: _Row, path: Path, *, speaks: bool) -> None:
@@ -377,8 +377,8 @@ def read(document: Any, name: str = "") -> Trace:
         ReadError: there is neither a trace nor an observation in it.
 
     >>> tool = {"id": "o1", "traceId": "t1", "type": "TOOL", "name": "search", "startTime": "2026-01-02T03:04:05Z"}
-    >>> read([{**tool, "input": {"query": "lamp"}, "output": "a lamp", "level": "DEFAULT"}]).calls
-    (<ToolCall 0: search(query='lamp')>,)
+    >>> read([{**tool, "input": {"query": "lamp"}, "output": "a lamp", "level": "DEFAULT"}]).calls[0].args
+    {'query': 'lamp'}
     """
     if isinstance(document, SpanRun):
         return trace_of_spans(document.spans, document.name or name, document.problems)

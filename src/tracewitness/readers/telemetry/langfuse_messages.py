@@ -50,8 +50,8 @@ def read(document: Any, name: str = "") -> Trace:
         ReadError: it is nothing of the kind.
 
     >>> messages = [{"role": "assistant", "tool_calls": [{"id": "c1", "name": "search", "arguments": "{}"}]}]
-    >>> read({"o1": {"output": {"success": True, "data": messages}}}).calls
-    (<ToolCall 0: search()>,)
+    >>> read({"o1": {"output": {"success": True, "data": messages}}}).calls[0].name
+    'search'
     """
     if not detects(document):
         raise refuse(document, SHAPE)

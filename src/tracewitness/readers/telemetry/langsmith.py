@@ -248,11 +248,11 @@ def _messages(row: _Row, path: Path, *, speaks: bool) -> Iterator[tuple[str, Any
 
 
 def _first_conversation(inputs: Any) -> Any:
-    messages = inputs.get("messages") if isinstance(inputs, Mapping) else None
-    is_batch = isinstance(messages, list) and bool(messages) and isinstance(messages[0], list)
-    if is_batch:
+    if not isinstance(inputs, Mapping):
+        return inputs
+    messages, prompts = inputs.get("messages"), inputs.get("prompts")
+    if isinstance(messages, list) and messages and isinstance(messages[0], list):
         return messages[0]
-    prompts = inputs.get("prompts") if isinstance(inputs, Mapping) else None
     return prompts[0] if isinstance(prompts, list) and prompts else inputs
 
 
@@ -278,8 +278,8 @@ def read(document: Any, name: str = "") -> Trace:
         ReadError: there is no run in it.
 
     >>> run = {"id": "r1", "trace_id": "r1", "run_type": "tool", "name": "search", "inputs": {"query": "lamp"}}
-    >>> read([{**run, "outputs": {"output": "a lamp"}, "start_time": "2026-01-02T03:04:05"}]).calls
-    (<ToolCall 0: search(query='lamp')>,)
+    >>> read([{**run, "outputs": {"output": "a lamp"}, "start_time": "2026-01-02T03:04:05"}]).calls[0].args
+    {'query': 'lamp'}
     """
     if isinstance(document, SpanRun):
         return trace_of_spans(document.spans, document.name or name, document.problems)

@@ -196,7 +196,7 @@ class _Run:
         known = {record.call for record in records} | {f"transfer_to_{record.transfer}" for record in records}
         for record in list(records):
             if isinstance(record.agent, str) and _SHOWN_CALL in record.agent:
-                for name in _shown_name(record.agent):
+                for name in _shown_name(record.agent) or [record.agent]:
                     if name not in known:
                         self._conversation.doubt(f"a call to {show(name)} that only a text tells of", ())
 
