@@ -14,21 +14,28 @@ of a kind. What this reader decides beyond that page:
   not known here, or tell that the tool line before it is a part of the agent's words.
 - Where a call's name is certain and only its arguments can't be read, the call is there, with malformed
   arguments.
+- A row of this library's own simulations has the events themselves beside the text, as ``trace`` in neutral form,
+  and what was odd about them as ``trace_problems``. They decide; where the text tells of other calls than the text of
+  these events would, that is a problem.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from tracewitness.display import show
 from tracewitness.errors import ReadError
+from tracewitness.readers import neutral
 from tracewitness.readers.literals import LiteralError, parse_literal
 from tracewitness.readers.pairing import CallKey, freeze, pair_calls
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.spans import TurnSpans, read_turn_spans
+from tracewitness.readers.text_trace_writing import text_entries
 from tracewitness.trace import Problem, Record, Trace, Unreadable
 
 __all__ = ["READER", "begins_entry", "entries_of", "is_simulation_result", "is_users_entry", "read_text_trace"]
@@ -61,9 +68,9 @@ def is_simulation_result(data: Any) -> bool:
 def read_text_trace(result: Mapping[str, Any], *, name: str = "") -> Trace:
     """Read what a simulation's result says the agent did.
 
-    Where the result has spans (``turn_traces``), they decide: a disagreement with the text is a problem, and
-    the calls of that turn are those of the spans. Otherwise, and where spans leave out arguments or results
-    that the text tells of, the trace is marked as text alone.
+    Where the result has events (``trace``), they decide; else where it has spans (``turn_traces``) those do: a
+    disagreement with the text is a problem, and the calls of that turn are those of the spans. Otherwise, and where
+    spans leave out arguments or results that the text tells of, the trace is marked as text alone.
 
     Arguments:
         result: a row of the simulation's results; ``detailed_trace`` is a list of texts.
@@ -85,11 +92,10 @@ def read_text_trace(result: Mapping[str, Any], *, name: str = "") -> Trace:
     reason = _why_no_evidence(result)
     if reason is not None:
         return Trace.without_evidence(reason, name=name)
+    if _has_events(result):
+        return _read_events(result, name)
     turns, problems = read_turn_spans(result.get("turn_traces"))
-    reading = _Reading(turns, problems)
-    for number, entry in enumerate(result["detailed_trace"]):
-        reading.add_entry(number, entry)
-    return reading.finish(name)
+    return _read_entries(result["detailed_trace"], turns, problems, name)
 
 
 def is_users_entry(entry: str) -> bool:
@@ -120,9 +126,55 @@ def entries_of(text: str) -> list[str]:
     return ["\n".join(lines).rstrip("\n") for lines in entries]
 
 
+def _has_events(result: Mapping[str, Any]) -> bool:
+    """Whether a result has events in neutral form, and no spans, which would be a third account."""
+    events = result.get("trace")
+    return isinstance(events, list) and bool(events) and neutral.READER.detects(events) and not result.get("turn_traces")
+
+
+def _read_events(result: Mapping[str, Any], name: str) -> Trace:
+    """Read the events of a result, beside which its text stands."""
+    trace = Trace.from_events(result["trace"], name=name)
+    problems = [*_told_problems(result.get("trace_problems")), *_disagreement(result, trace)]
+    return Trace(trace.records, name=name, problems=problems, unreadable=trace.unreadable)
+
+
+def _told_problems(told: Any) -> list[Problem]:
+    """Return the problems that a result tells of."""
+    try:
+        return [] if told is None else msgspec.convert(told, list[Problem])
+    except (msgspec.ValidationError, RecursionError):
+        return [Problem(f"trace_problems are a list of mappings with a reason, not {show(told)}")]
+
+
+def _disagreement(result: Mapping[str, Any], trace: Trace) -> Iterator[Problem]:
+    """Yield a problem where the text of a result tells of other calls than that of its events would.
+
+    The text of the events, and not the events, since an agent's words can look like a line of a tool.
+    """
+    if "detailed_trace" not in result:
+        return
+    entries, expected = result["detailed_trace"], text_entries(trace)
+    if entries != expected and (not isinstance(entries, list) or _calls_told(entries) != _calls_told(expected)):
+        yield Problem("the two tell of different calls", place="trace and detailed_trace")
+
+
+def _calls_told(entries: list[Any]) -> list[tuple[str, Any, Any]]:
+    return [(call.name, call.args, call.result) for call in _read_entries(entries, {}, [], "").calls]
+
+
+def _read_entries(entries: list[Any], turns: dict[int, TurnSpans], problems: list[Problem], name: str) -> Trace:
+    reading = _Reading(turns, problems)
+    for number, entry in enumerate(entries):
+        reading.add_entry(number, entry)
+    return reading.finish(name)
+
+
 def _why_no_evidence(result: Mapping[str, Any]) -> str | None:
     if result.get("error"):
         return f"the run failed: {show(result['error'])}"
+    if _has_events(result):
+        return None
     if "detailed_trace" not in result:
         return "the result has no detailed_trace"
     entries = result["detailed_trace"]
