@@ -241,7 +241,7 @@ QUIRKS: dict[str, tuple[Any, list[dict[str, Any]]]] = {
         [
             {"call": "a", "args": {}, "id": "c1"},
             {"call": "b", "args": {}, "id": "m1"},
-            {"result": "ok", "id": "m1"},
+            {"result": "ok", "of": "b", "id": "m1", "is_error": False},
         ],
     ),
     "of the GenAI conventions": (
@@ -552,23 +552,27 @@ def _ids_of_calls(value: Any) -> set[str]:
 # -------------------------------------------------------------------------------------------------------- the real SDK
 
 
-@pytest.fixture
-def exporter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """What Langfuse's SDK exports, kept in memory."""
+@pytest.fixture(scope="module")
+def only_exporter() -> Any:
+    """Where the SDK exports to, which has one client for a key."""
     langfuse = pytest.importorskip("langfuse", reason="langfuse is not installed")
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    monkeypatch.setenv("LANGFUSE_TRACING_ENVIRONMENT", "test")
     exporter = InMemorySpanExporter()
-    client = langfuse.Langfuse(
+    langfuse.Langfuse(
         public_key="pk-lf-test",
         secret_key="none",  # noqa: S106 - nothing is sent
         base_url="http://localhost:9",
         span_exporter=exporter,
     )
-    yield exporter
-    client.flush()
-    exporter.clear()
+    return exporter
+
+
+@pytest.fixture
+def exporter(only_exporter: Any) -> Any:
+    """What the SDK exports in a test."""
+    only_exporter.clear()
+    return only_exporter
 
 
 def _flushed(exporter: Any) -> list[Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import importlib
 import io
 import zipfile
 import zlib
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from tracewitness.errors import ReadError
 from tracewitness.readers.encodings import (
@@ -41,7 +43,11 @@ GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
 # How members of archives are compressed that older versions of Python can't undo by themselves.
 _ZSTD: Final = 93
-_NEEDS_ZSTD: Final = "Python reads that from 3.14 on, or where zipfile_zstd or inspect_ai was imported"
+_NEEDS_ZSTD: Final = (
+    "Python reads that from 3.14 on, older ones with the package backports.zstd: install tracewitness[inspect]"
+)
+# How much of a member is read at a time: where it is made to, so little of zstd or bzip2 unpacks to some 100 MiB.
+_PIECE: Final = 4096
 _SPACE: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -147,23 +153,39 @@ def _members(data: bytes) -> dict[str, bytes]:
     """Return what an archive holds: bytes by name. What they are is known to those who write archives."""
     members: dict[str, bytes] = {}
     left = MAX_DOCUMENT
+    archives = _zipfile()
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with archives.ZipFile(io.BytesIO(data)) as archive:
             for info in archive.infolist():
                 if info.is_dir():
                     continue
-                if info.compress_type == _ZSTD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
+                if info.compress_type == _ZSTD and not hasattr(archives, "ZIP_ZSTANDARD"):
                     raise ReadError(f"{info.filename} is compressed with zstd: {_NEEDS_ZSTD}")
                 with archive.open(info) as file:
-                    members[info.filename] = file.read(left + 1)
+                    members[info.filename] = _at_most(left, file)
                 left -= len(members[info.filename])
-                if left < 0:
-                    raise ReadError(f"it unpacks to more than {MAX_DOCUMENT // 1024 // 1024} MiB")
     except ReadError:
         raise
     except Exception as error:  # what undoes a compression has errors of its own
         raise ReadError(f"a broken archive: {error}") from error
     return members
+
+
+def _zipfile() -> Any:
+    """Return what reads archives, with zstd where that is to be had."""
+    if not hasattr(zipfile, "ZIP_ZSTANDARD"):
+        with contextlib.suppress(ImportError):
+            return importlib.import_module("backports.zstd.zipfile")
+    return zipfile
+
+
+def _at_most(limit: int, file: IO[bytes]) -> bytes:
+    unpacked = bytearray()
+    while piece := file.read(_PIECE):
+        unpacked += piece
+        if len(unpacked) > limit:
+            raise ReadError(f"it unpacks to more than {MAX_DOCUMENT // 1024 // 1024} MiB")
+    return bytes(unpacked)
 
 
 ENCODINGS: list[Encoding] = [

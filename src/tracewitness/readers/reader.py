@@ -26,8 +26,8 @@ class Reader(NamedTuple):
         read: makes a trace of it; its keyword ``name`` is the run's name where the data has none.
         shape: what its documents look like, as a sentence.
         keys: keys of which each of its documents has at least one: a mapping on top, a list in one of its items; or
-            `CONTENT_LIST`. Only then is ``detects`` asked; where there are none it is asked always. They also tell which
-            format was probably meant where none fits.
+            `CONTENT_LIST`. Only then is ``detects`` asked; where there are none it is asked always. They also tell
+            which format was probably meant where none fits.
         yields: whether data that it detects would rather be of another format, where one detects it.
         runs: splits a document that holds several runs into one document for each, which ``read`` reads; None where
             a document is one run.

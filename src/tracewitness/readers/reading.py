@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tracewitness.errors import ReadError
 from tracewitness.readers.documents import Lines, decode_document
 from tracewitness.readers.encodings.events import Events
 from tracewitness.readers.objects import plain
+from tracewitness.readers.providers.openai_chat_quick import decode_history
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.registry import converters, is_log, reader_named, trace_of, traces_of
 from tracewitness.readers.rows import iter_runs, rows_of
@@ -20,8 +22,16 @@ from tracewitness.trace import Trace
 
 __all__ = ["read", "read_all"]
 
+_is_like_history: Final = re.compile(rb'\s*\[\s*\{\s*"(?:role|content)"').match
 
-def read(source: Any, format: str | None = None, **options: Any) -> Trace:  # noqa: A002 - the word that users write
+
+def read(
+    source: Any,
+    format: str | None = None,  # noqa: A002 - the word that users write
+    *,
+    test_keys: bool = True,
+    **options: Any,
+) -> Trace:
     """Read one run, in whatever format it was recorded.
 
     Arguments:
@@ -29,6 +39,9 @@ def read(source: Any, format: str | None = None, **options: Any) -> Trace:  # no
             or bytes; a mapping; a list of messages and responses of one format; an object of an SDK or framework,
             or a list with some.
         format: the name of the format, where several fit or none is recognised.
+        test_keys: whether to make sure that no key stands twice in an object of text or bytes, where that is not
+            found by the way. It takes about as long as decoding; leave it out only for data whose writer can't write
+            such keys.
         options: what the reader of that format can be told, such as ``choice`` for openai-chat.
 
     Raises:
@@ -43,6 +56,11 @@ def read(source: Any, format: str | None = None, **options: Any) -> Trace:  # no
     reader = _reader_with(format, options)
     if isinstance(source, os.PathLike):
         return _only(_traces_of_files([source], reader), str(source))
+    if isinstance(source, (str, bytes, bytearray, memoryview)):
+        source = _encoded(source)
+        trace = _decode_quickly(source, test_keys=test_keys) if reader is None else None
+        if trace is not None:
+            return trace
     data = _data_of(source)
     if isinstance(data, Lines):
         data = _one_run(data, reader)
@@ -91,6 +109,11 @@ def _reader_with(format_name: str | None, options: Mapping[str, Any]) -> Reader 
         if option not in known:
             raise ReadError(f"the format {reader.name} has no option {option}; it has {', '.join(known) or 'none'}")
     return reader._replace(read=partial(reader.read, **options)) if options else reader
+
+
+def _decode_quickly(data: bytes, *, test_keys: bool) -> Trace | None:
+    """Decode what looks like a history of chat completions, the commonest recording, at once; None where it is none."""
+    return decode_history(data, test_keys=test_keys) if _is_like_history(data) else None
 
 
 def _data_of(source: Any) -> Any:

@@ -13,7 +13,19 @@ from tracewitness.errors import PathPart, ReadError, path_text
 from tracewitness.readers.json_text import decode_text, keys_are_unique
 from tracewitness.trace import Problem, Record, Role, Trace
 
-__all__ = ["Path", "Recording", "each_mapping", "one_text", "payload_of", "refuse", "texts_of", "word"]
+__all__ = [
+    "NO_IDS",
+    "Path",
+    "Recording",
+    "each_mapping",
+    "id_of",
+    "one_text",
+    "payload_of",
+    "read_arguments",
+    "refuse",
+    "texts_of",
+    "word",
+]
 
 Path = tuple[PathPart, ...]
 
@@ -21,7 +33,7 @@ TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
 # What some servers write for “no arguments” that is not JSON: an empty object, and an empty fragment after it.
 _NO_ARGUMENTS: Final = frozenset({"", '{}""'})
 # Mistral's client writes a missing id as this text.
-_NO_IDS: Final = frozenset({"", "null"})
+NO_IDS: Final = frozenset({"", "null"})
 _NOT_JSON: Final = object()
 
 
@@ -85,7 +97,7 @@ class Recording:
         if not isinstance(name, str) or not name:
             self.doubt(f"a call without a name: {show(name)}", path)
             return
-        args, raw_args = _read_arguments(arguments)
+        args, raw_args = read_arguments(arguments)
         self.calls += 1
         record = Record(
             call=name,
@@ -166,14 +178,17 @@ class Recording:
         self._paths.append(path)
 
     def _id(self, value: Any, path: Path) -> str | int | UnsetType:
-        if value.__class__ is str:
-            return UNSET if value in _NO_IDS else value
-        if value is None:
-            return UNSET
-        if isinstance(value, (str, int)) and not isinstance(value, bool):
+        if value is None or isinstance(value, str):
+            return id_of(value)
+        if isinstance(value, int) and not isinstance(value, bool):
             return value
         self.doubt(f"an id is a text, not {show(value)}", path, hides_call=False)
         return UNSET
+
+
+def id_of(text: str | UnsetType | None) -> str | UnsetType:
+    """Return an id that is a text as an event has it."""
+    return UNSET if text is UNSET or text is None or text in NO_IDS else text
 
 
 def _text(value: Any) -> str | UnsetType:
@@ -186,7 +201,7 @@ def _time(value: Any) -> str | int | float | UnsetType:
     return value if is_time else UNSET
 
 
-def _read_arguments(value: Any) -> tuple[Any, str | UnsetType]:
+def read_arguments(value: Any) -> tuple[Any, str | UnsetType]:
     """Return arguments as an object, or as they were where they are none: a value, or a text that is not JSON."""
     if value.__class__ is dict:
         return value, UNSET

@@ -129,7 +129,9 @@ def entries_of(text: str) -> list[str]:
 def _has_events(result: Mapping[str, Any]) -> bool:
     """Whether a result has events in neutral form, and no spans, which would be a third account."""
     events = result.get("trace")
-    return isinstance(events, list) and bool(events) and neutral.READER.detects(events) and not result.get("turn_traces")
+    return (
+        isinstance(events, list) and bool(events) and neutral.READER.detects(events) and not result.get("turn_traces")
+    )
 
 
 def _read_events(result: Mapping[str, Any], name: str) -> Trace:

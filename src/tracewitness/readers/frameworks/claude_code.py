@@ -69,7 +69,8 @@ def _is_line(item: Any) -> bool:
     if not is_transcript_line(item):
         return False
     kind = item.get("type")
-    return isinstance(kind, str) and (is_message(item) or ("sessionId" in item and "message" not in item))
+    is_other = "sessionId" in item and "message" not in item and "traceId" not in item  # Langfuse has sessions too
+    return isinstance(kind, str) and (is_message(item) or is_other)
 
 
 class _Transcript:

@@ -126,7 +126,10 @@ class _Rows:
             _merge(self.traces.setdefault(trace_id, {}), item)
             self.places.setdefault((trace_id, ""), path)
         keys = [key for key in ("trace", "observations", "data", "batch") if isinstance(item.get(key), (list, Mapping))]
-        for key in keys if depth < _MAX_DEPTH else []:
+        if keys and depth == _MAX_DEPTH:
+            self.problems.doubt(f"nested too deeply: {show(keys)}", path)
+            return True
+        for key in keys:
             inside = item[key]
             if key == "trace" and isinstance(inside, Mapping):
                 trace_id = _text(inside.get("id"))
@@ -179,12 +182,15 @@ def _first(mapping: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
 
 def _spans_of(rows: _Rows) -> list[Span]:
     spans = [_span(rows, key) for key in rows.observations]
-    told = {span.trace_id for span in spans}
+    ends: dict[str, int | None] = {}
+    for span in spans:
+        times = (ends.get(span.trace_id), span.start, span.end)
+        ends[span.trace_id] = max((time for time in times if time is not None), default=None)
     for trace_id, trace in rows.traces.items():
         path = rows.places[trace_id, ""]
-        if trace_id not in told and trace.get("observations") != []:
+        if trace_id not in ends and trace.get("observations") != []:
             rows.problems.doubt("the observations of a trace are not in the document", path)
-        spans.append(_span_of_trace(trace_id, trace, path))
+        spans.append(_span_of_trace(trace_id, trace, path, ends.get(trace_id)))
     return spans
 
 
@@ -213,12 +219,17 @@ def _span(rows: _Rows, key: tuple[str, str]) -> Span:
     )
 
 
-def _span_of_trace(trace_id: str, trace: _Row, path: Path) -> Span:
-    """Return a span around all of a trace: what went into that and came out of it counts where nothing in it tells."""
+def _span_of_trace(trace_id: str, trace: _Row, path: Path, latest: int | None) -> Span:
+    """Return a span around all of a trace: what went into that and came out of it counts where nothing in it tells.
+
+    Arguments:
+        latest: when the last of its observations ended, before the trace's output came out.
+    """
+    end = None if latest is None else latest + 1
     attributes: dict[str, Any] = {_SESSION: session} if (session := _text(_first(trace, _SESSIONS))) else {}
     _add_messages(attributes, trace, path, speaks=not isinstance(unwrapped(trace.get("input")), Mapping))
     start = nanoseconds(trace.get("timestamp"))
-    return Span(trace_id, _TRACE, "", word(trace, "name"), start, None, attributes, path=path)
+    return Span(trace_id, _TRACE, "", word(trace, "name"), start, end, attributes, path=path)
 
 
 def _scope(row: _Row) -> str:
@@ -348,9 +359,11 @@ def _doubt_missing_calls(attributes: dict[str, Any], row: _Row, path: Path, prob
     """Look for calls that Langfuse counted in an answer and that are not in what was read of it."""
     names = opened(_first(row, _CALL_NAMES))
     told = attributes.get("gen_ai.output.messages")
+    if not isinstance(names, list) or not (isinstance(told, Recording) or not _tells(attributes, "output")):
+        return
     calls = {record.call for record in told.records} if isinstance(told, Recording) else set()
-    for name in names if isinstance(names, list) else []:
-        if isinstance(name, str) and name not in calls and not _tells(attributes, "output"):
+    for name in names:
+        if isinstance(name, str) and name not in calls:
             problems.doubt(f"a call to {show(name)} was counted that is not in the output", path)
 
 
@@ -400,7 +413,7 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
-    keys=frozenset({"trace", "observations", "data", "batch", "timestamp", "body", *_TRACE_IDS, *_PARENTS}),
+    keys=frozenset({"trace", "data", "batch", "body", *_PROJECTS, *_TRACE_IDS, *_PARENTS}),
     runs=runs,
     is_log=True,
     objects={"langfuse": _plain},

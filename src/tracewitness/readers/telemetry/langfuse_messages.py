@@ -93,7 +93,8 @@ def _account(key: Any, item: Mapping[str, Any]) -> _Account:
     beginning = str(first.user or first.system or first.agent or key) if first is not None else str(key)
     if given.records[:1] == gave.records[:1]:  # the whole conversation came out again
         given = problems_of(given)
-    given.take(gave)
+    is_repeated = given.records[-len(gave) :] == gave.records if len(gave) else False
+    given.take(problems_of(gave) if is_repeated else gave)
     return _Account(length, beginning, given)
 
 

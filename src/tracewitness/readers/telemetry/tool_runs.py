@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 import msgspec
@@ -95,10 +96,13 @@ class ToolRuns:
         """
         found: dict[int, SeenRun] = {}
         used: set[int] = set()
-        for position, record in enumerate(records):
-            if record.call is UNSET:
+        # A run with the very arguments of a call is not left to another call that has fewer of them.
+        for is_exact, (position, record) in product((True, False), enumerate(list(records))):
+            if record.call is UNSET or position in found:
                 continue
-            run = self._run_of(node, record, lambda run: not (run.is_told if is_answer else id(run) in used))
+            run = self._run_of(
+                node, record, lambda run: not (run.is_told if is_answer else id(run) in used), is_exact=is_exact
+            )
             if run is None:
                 continue
             used.add(id(run))
@@ -130,11 +134,12 @@ class ToolRuns:
                 if run.node.beginning < moment and run.known_result is None:
                     run.known_result = moment
 
-    def _run_of(self, node: Node | None, record: Record, is_free: Any) -> SeenRun | None:
+    def _run_of(self, node: Node | None, record: Record, is_free: Any, *, is_exact: bool = False) -> SeenRun | None:
         """Return the run of a call.
 
         Arguments:
             node: of the model's answer that calls; None where any run before a request may be it.
+            is_exact: whether a run without the call's id needs to have the same arguments.
         """
         start = 0 if node is None else node.start
         with_id = [run for run in self._by_id.get(record.id, ()) if is_free(run) and run.name == record.call]
@@ -144,6 +149,7 @@ class ToolRuns:
             run
             for run in self._by_name.get(str(record.call), ())
             if is_free(run) and run.node.start >= start and _may_be(record, run)
+            if not is_exact or _content(record) == _content(run.record)
         ]
         own = (run for run in candidates if node is None or run.node.scope is node.scope)
         return next(own, candidates[0] if candidates else None)
