@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -245,15 +247,36 @@ def test_runs_of_a_log() -> None:
         read(_log())
 
 
-def test_zstd_is_not_read() -> None:
-    """Newer archives are compressed with it, which Python reads from 3.14 on: the error says so."""
+def _without_zstd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let zipfile be as it is before Python 3.14, where nothing has changed it."""
+    monkeypatch.delattr(zipfile, "ZIP_ZSTANDARD", raising=False)
+
+
+def test_zstd() -> None:
+    """Newer archives are compressed with it, which Python reads from 3.14 on, and before with a package."""
+    name = "zipfile" if hasattr(zipfile, "ZIP_ZSTANDARD") else "backports.zstd.zipfile"
+    file, archives = io.BytesIO(), pytest.importorskip(name, reason="backports.zstd is not installed")
+    with archives.ZipFile(file, "w", archives.ZIP_ZSTANDARD) as archive:
+        for member, data in {"header.json": _log(), "samples/1_epoch_1.json": _sample([_model(1, _call())])}.items():
+            archive.writestr(member, json.dumps(data))
+    assert [call.name for call in read(file.getvalue()).calls] == ["search"]
+    data = file.getvalue()
+    for place in range(0, len(data), 7):
+        with contextlib.suppress(ReadError):
+            read(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+
+
+def test_zstd_where_nothing_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says what to install."""
+    _without_zstd(monkeypatch)
+    monkeypatch.setitem(sys.modules, "backports.zstd.zipfile", None)
     data = bytearray(_archive({"header.json": _log(), "samples/1_epoch_1.json": _sample()}))
     for mark, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
         at = data.find(mark)
         while at >= 0:
             data[at + offset] = 93
             at = data.find(mark, at + 4)
-    with pytest.raises(ReadError, match=r"zstd|archive"):
+    with pytest.raises(ReadError, match=r"zstd.*tracewitness\[inspect\]"):
         read(bytes(data))
 
 
@@ -455,10 +478,15 @@ def _assert_inspected(trace: Trace, tools: Tools) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_archive_that_the_real_one_writes(tmp_path: Path) -> None:
-    """It is compressed in a way that Python reads where Inspect is imported, or from 3.14 on."""
+@pytest.mark.parametrize("by", ["what Inspect imports", "backports.zstd"])
+def test_an_archive_that_the_real_one_writes(by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is compressed with zstd, which Python reads from 3.14 on, where Inspect is imported, or with a package."""
     log_module = pytest.importorskip("inspect_ai.log", reason="Inspect is not installed")
     tools = Tools()
     log = _inspected(tmp_path, tools)
     log_module.write_eval_log(log, str(tmp_path / "log.eval"))
+    with zipfile.ZipFile(tmp_path / "log.eval") as archive:
+        assert {info.compress_type for info in archive.infolist()} == {93}
+    if by == "backports.zstd" and sys.version_info < (3, 14):
+        _without_zstd(monkeypatch)
     _assert_inspected(read(tmp_path / "log.eval"), tools)

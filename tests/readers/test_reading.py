@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tracemalloc
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,23 @@ def test_what_unpacks_to_too_much_is_an_error(monkeypatch: pytest.MonkeyPatch) -
     for data in (gzip.compress(b" " * 1001), archive.getvalue()):
         with pytest.raises(ReadError, match="unpacks to more than"):
             read(data)
+
+
+def test_an_archive_is_unpacked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a member that unpacks to more than it may, little more than that is ever there."""
+    name = "zipfile" if hasattr(zipfile, "ZIP_ZSTANDARD") else "backports.zstd.zipfile"
+    file, archives = io.BytesIO(), pytest.importorskip(name, reason="backports.zstd is not installed")
+    with archives.ZipFile(file, "w", archives.ZIP_ZSTANDARD) as archive, archive.open("a.json", "w") as member:
+        for _ in range(500):
+            member.write(bytes(1_000_000))
+    monkeypatch.setattr(documents, "MAX_DOCUMENT", 1000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReadError, match="unpacks to more than"):
+            read(file.getvalue())
+        assert tracemalloc.get_traced_memory()[1] < 300_000_000
+    finally:
+        tracemalloc.stop()
 
 
 # ---------------------------------------------------------------------------------------- formats of several runs, logs

@@ -102,11 +102,8 @@ def keys_are_unique(data: bytes, value: Any) -> bool:
     """
     if b"\\" in data and b"\\u003" in data:
         return False
-    colons = data.count(b":")
-    if value.__class__ is dict and len(value) == colons:  # nothing is nested, and there is nothing but its own keys
-        return True
     try:
-        return colons == _encode(value).count(b":")
+        return data.count(b":") == _encode(value).count(b":")
     except (ValueError, OverflowError, RecursionError):
         return False
 

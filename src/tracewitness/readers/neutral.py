@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Container, Mapping
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -16,7 +16,7 @@ from tracewitness.errors import ReadError
 from tracewitness.readers.json_text import Decoded, decode_text, holds_raw, keys_are_unique, raw_text
 from tracewitness.readers.neutral_schema import VERSION_KEYS, refuse_unknown_version
 from tracewitness.readers.reader import Reader
-from tracewitness.trace import Record, Trace
+from tracewitness.trace import FrequentRecord, Record, Trace
 
 __all__ = [
     "READER",
@@ -35,22 +35,25 @@ _EVENT_FIELDS = frozenset(Record.__struct_fields__)
 # A run of so many digits as Python does not convert covers at least ten of the bytes that stand so far apart.
 _MOST_DIGITS: Final = sys.int_info.default_max_str_digits
 _STRIDE: Final = _MOST_DIGITS // 10
-_ten_digits = re.compile(rb"[0-9]{10}").search
+_ten_digits = re.compile(rb"[0-9][0-9]{9}").search
 
 
 class _UndecodedRecord(Record, frozen=True, gc=False, forbid_unknown_fields=True):
-    """A record whose result stays JSON until somebody looks at it: most results are never looked at."""
+    """A record whose result stays JSON, as that of a `FrequentRecord` does."""
 
     result: Raw | UnsetType = UNSET
 
 
-class _Document(Struct, gc=False):
+_Event = TypeVar("_Event", FrequentRecord, _UndecodedRecord)
+
+
+class _Document(Struct, Generic[_Event], gc=False):
     """A trace as most of them are written: every event as it should be. Other keys are skipped.
 
     What follows the error is not read: it is here to be refused.
     """
 
-    events: list[_UndecodedRecord]
+    events: list[_Event]
     name: str = ""
     error: Any = None
     results: Raw | UnsetType = UNSET
@@ -59,7 +62,10 @@ class _Document(Struct, gc=False):
     schema_version: Any = None
 
 
-_decode_document = msgspec.json.Decoder(_Document).decode
+_decode_frequent = msgspec.json.Decoder(_Document[FrequentRecord]).decode
+_decode_document = msgspec.json.Decoder(_Document[_UndecodedRecord]).decode
+#: Where to look whether the last event says that the session ended, which is no frequent record.
+_LAST_EVENT: Final = slice(-64, None)
 _decode_plain = msgspec.json.Decoder().decode
 
 
@@ -156,7 +162,7 @@ def _decode_quickly(data: bytes) -> Trace | None:
     try:
         if not data.isascii():
             data.decode("utf-8")  # what stays JSON is not tested for it by the decoder
-        document = _decode_document(data)
+        document = _decode_events(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     if not (document.results is document.detailed_trace is UNSET):
@@ -167,6 +173,16 @@ def _decode_quickly(data: bytes) -> Trace | None:
     if document.events and not document.error:
         return Trace(document.events, name=document.name)
     return Trace.from_events(document.events, name=document.name, error=document.error)
+
+
+def _decode_events(data: bytes) -> _Document[Any]:
+    """Decode a document; to frequent records where all of its events are such."""
+    if b'"end"' not in data[_LAST_EVENT]:
+        try:
+            return _decode_frequent(data)
+        except msgspec.ValidationError:
+            pass  # an event has another field, or is none
+    return _decode_document(data)
 
 
 def decode_plainly(data: bytes) -> Any:

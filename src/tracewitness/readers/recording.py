@@ -35,6 +35,7 @@ _NO_ARGUMENTS: Final = frozenset({"", '{}""'})
 # Mistral's client writes a missing id as this text.
 NO_IDS: Final = frozenset({"", "null"})
 _NOT_JSON: Final = object()
+_decode_json: Final = msgspec.json.Decoder().decode
 
 
 class Recording:
@@ -206,6 +207,13 @@ def read_arguments(value: Any) -> tuple[Any, str | UnsetType]:
     if value.__class__ is dict:
         return value, UNSET
     if isinstance(value, str):
+        # Most are a flat object as it should be: as many colons as keys show that no key stands twice in it.
+        try:
+            args = _decode_json(value)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            args = None
+        if args.__class__ is dict and (value.count(":") == len(args) or keys_are_unique(value.encode(), args)):
+            return args, UNSET
         decoded = _decoded(value)
         if isinstance(decoded, str):  # encoded twice
             decoded = _decoded(decoded)
@@ -223,7 +231,7 @@ def _decoded(text: str) -> Any:
         return None
     try:
         data = text.encode()
-        value = msgspec.json.decode(data)
+        value = _decode_json(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _decoded_slowly(text)
     return value if keys_are_unique(data, value) else _decoded_slowly(text)

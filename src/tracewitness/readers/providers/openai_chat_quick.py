@@ -136,8 +136,7 @@ def _records_of(messages: list[_Message]) -> list[Record] | None:
     add = records.append
     is_marked = False
     for message in messages:
-        kind = message.__class__
-        if kind is _Answer:
+        if isinstance(message, _Answer):
             agent, calls = message.by or UNSET, message.calls
             if message.agent and message.by is agent:
                 add(message)
@@ -152,7 +151,7 @@ def _records_of(messages: list[_Message]) -> list[Record] | None:
                     args, raw_args = read_arguments(None if function.arguments is UNSET else function.arguments)
                     add(Record(call=function.name, args=args, raw_args=raw_args, id=id_of(call.id), by=agent))
         else:
-            if kind is _Result:
+            if isinstance(message, _Result):
                 if message.id in _ODD or message.of in _ODD or message.id is message.of:
                     return None  # nothing says which call it answers, or one of the two says it oddly
                 is_marked = True
