@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -103,8 +102,7 @@ def _reader_with(format_name: str | None, options: Mapping[str, Any]) -> Reader 
             raise ReadError(f"{', '.join(options)}: an option belongs to a format, which has to be named")
         return None
     reader = reader_named(format_name)
-    known = [name for name, item in inspect.signature(reader.read).parameters.items() if item.kind == item.KEYWORD_ONLY]
-    known = [name for name in known if name != "name"]
+    known = [option for option in getattr(reader.read, "__kwdefaults__", None) or {} if option != "name"]
     for option in options:
         if option not in known:
             raise ReadError(f"the format {reader.name} has no option {option}; it has {', '.join(known) or 'none'}")
