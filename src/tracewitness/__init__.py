@@ -146,6 +146,12 @@ if TYPE_CHECKING:
         Reader as Reader,
     )
     from tracewitness.readers import (
+        atif_of as atif_of,
+    )
+    from tracewitness.readers import (
+        iter_runs as iter_runs,
+    )
+    from tracewitness.readers import (
         read as read,
     )
     from tracewitness.readers import (
@@ -249,11 +255,13 @@ __all__ = [
     "__version__",
     "apply_to_result",
     "assert_tools",
+    "atif_of",
     "check",
     "compile_checks",
     "differences",
     "evaluate",
     "expect",
+    "iter_runs",
     "load_suite",
     "matches",
     "read",
@@ -308,6 +316,8 @@ _ROOMS = {
     "differences": "matching",
     "matches": "matching",
     "Reader": "readers",
+    "atif_of": "readers",
+    "iter_runs": "readers",
     "read": "readers",
     "read_all": "readers",
     "register_reader": "readers",

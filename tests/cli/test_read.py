@@ -232,7 +232,7 @@ def test_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("module", ["read", "formats"])
 def test_nothing_heavy_is_imported(module: str) -> None:
     """To show a recording needs no checks, no SDK and no progress bar."""
-    heavy = ("rich", "rapidfuzz", "tracewitness.fluent", "tracewitness.expectations", "pydantic", "openai")
+    heavy = ("rich", "rapidfuzz", "yaml", "tracewitness.fluent", "tracewitness.expectations", "pydantic", "openai")
     script = (
         f"import sys, tracewitness.cli.{module}; heavy = {heavy!r};"
         "print([name for name in sys.modules if name.startswith(heavy)])"

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from tracewitness.readers.reader import Reader
+from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.registry import READERS
 
 __all__ = ["command"]
@@ -33,7 +33,7 @@ def command() -> None:
 
 def _keys(reader: Reader) -> str:
     """Return some of the keys of which each document has at least one."""
-    keys = sorted(reader.keys)
+    keys = sorted("content (a list)" if key == CONTENT_LIST else key for key in reader.keys)
     more = ", …" if len(keys) > _SHOWN_KEYS else ""
     lines = "; JSON Lines are one run" if reader.is_log else ""
     return f"keys: {', '.join(keys[:_SHOWN_KEYS])}{more}{lines}" if keys else lines.removeprefix("; ")

@@ -1,6 +1,8 @@
 """Readers: each turns a recording into a `Trace`, and what it can't make sense of into problems of it."""
 
+from tracewitness.readers.frameworks.atif_writing import atif_of
 from tracewitness.readers.neutral import decode_trace, read_neutral
+from tracewitness.readers.neutral_schema import trace_schema
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.reading import read, read_all
 from tracewitness.readers.registry import READERS, register_reader, trace_of
@@ -12,6 +14,7 @@ __all__ = [
     "Reader",
     "Row",
     "Run",
+    "atif_of",
     "decode_trace",
     "iter_rows",
     "iter_runs",
@@ -21,4 +24,5 @@ __all__ = [
     "read_text_trace",
     "register_reader",
     "trace_of",
+    "trace_schema",
 ]
