@@ -23,6 +23,7 @@ _COMMANDS = {
     "formats": "List the formats of recordings.",
     "read": "Show what is understood of a recording.",
     "schema": "Print the JSON Schema of eval files, or of traces.",
+    "simulate": "Play the cases of an eval file with a live agent.",
 }
 
 

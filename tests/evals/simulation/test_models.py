@@ -18,8 +18,7 @@ import pytest
 
 pytest.importorskip("pydantic_ai")
 
-from pydantic_ai.messages import ModelResponse, ToolCallPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from scripted_models import answering
 
 from tracewitness.errors import InfrastructureError, UsageError
 from tracewitness.evals.simulation.conversation import Usage
@@ -85,7 +84,7 @@ def serving(server: ChatServer) -> Iterator[ChatServer]:
             reply = server.reply(self)
             time.sleep(reply.after)
             body = reply.body.encode() if isinstance(reply.body, str) else json.dumps(reply.body).encode()
-            headers = {"Content-Type": "application/json"} | reply.headers
+            headers = {"Content_Type": "application/json"} | reply.headers
             self.send_response(reply.status)
             for name, value in headers.items():
                 self.send_header(name.replace("_", "-"), value)
@@ -93,12 +92,15 @@ def serving(server: ChatServer) -> Iterator[ChatServer]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_POST = answer
+        do_GET = do_POST = answer  # noqa: N815 - the names are those of the class above
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is that of the class above
             """Keep the output clean."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 64
+
+    with Server(("127.0.0.1", 0), Handler) as http:
         thread = threading.Thread(target=http.serve_forever)
         thread.start()
         server.url = f"http://127.0.0.1:{http.server_port}/v1"
@@ -142,17 +144,6 @@ def prepare(client: ModelClient) -> None:
             await client.close()
 
     asyncio.run(preparing())
-
-
-def answering(*outputs: Any, name: str = "function") -> FunctionModel:
-    """A model of Pydantic AI's that gives these answers, the last one again and again."""
-    left = list(outputs)
-
-    def give(messages: list[Any], info: AgentInfo) -> ModelResponse:
-        output = left.pop(0) if len(left) > 1 else left[0]
-        return ModelResponse(parts=[ToolCallPart(info.output_tools[0].name, output)])
-
-    return FunctionModel(give, model_name=name)
 
 
 class TestAsking:
@@ -210,6 +201,31 @@ class TestAsking:
         client = ModelClient("test")
         prepare(client)
         assert isinstance(ask(client).output, City)
+
+    @pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
+    def test_another_provider_with_its_own_package_and_price(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("anthropic")
+        message = {"id": "m", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": []}
+        delta = {"type": "input_json_delta", "partial_json": '{"name": "Oslo", "inhabitants": 1}'}
+        tool = {"type": "tool_use", "id": "t", "name": "final_result", "input": {}}
+        events: list[dict[str, Any]] = [
+            {"type": "message_start", "message": message | {"usage": {"input_tokens": 1000, "output_tokens": 0}}},
+            {"type": "content_block_start", "index": 0, "content_block": tool},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 100}},
+            {"type": "message_stop"},
+        ]
+        stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+        reply = Reply(200, stream, Content_Type="text/event-stream")
+        with serving(ChatServer(Reply(529, ERROR), reply, lookup=Reply(200, {}))) as server:
+            monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url.removesuffix("/v1"))
+            prepare(ModelClient("anthropic:claude-sonnet-4-5"))
+            found = ask(ModelClient("anthropic:claude-sonnet-4-5", retries=patient()))
+        assert found.output == City("Oslo", 1)
+        assert found.usage == Usage(1, 1000, 100, pytest.approx(0.0045))
+        assert len(server.asked) == 2
 
     def test_many_are_answered_at_once(self) -> None:
         """The server answers none of twenty requests before it has all of them; each client counts its own."""
@@ -305,9 +321,9 @@ class TestPreparing:
         ("name", "told"),
         [
             ("gpt-5", "no model gpt-5: Unknown model"),
-            ("nobody:gpt-5", "a model's name is provider:name"),
+            ("nobody:gpt-5", "a name is provider:model"),
             ("openai:gpt-5", "OPENAI_API_KEY"),
-            ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+            ("anthropic:claude-sonnet-4-5", "no model anthropic:claude-sonnet-4-5: Set the `ANTHROPIC_API_KEY`"),
         ],
     )
     def test_an_unknown_name_and_a_missing_key(self, name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,9 +356,9 @@ class TestPreparing:
         ],
     )
     def test_a_name_that_the_server_does_not_know(self, error: dict[str, Any]) -> None:
-        with serving(ChatServer(lookup=Reply(404, {"error": error}))) as server:
-            with pytest.raises(UsageError, match=r"tiny at .* is unknown"):
-                prepare(ModelClient("tiny", base_url=server.url))
+        lookup = Reply(404, {"error": error})
+        with serving(ChatServer(lookup=lookup)) as server, pytest.raises(UsageError, match=r"tiny at .* is unknown"):
+            prepare(ModelClient("tiny", base_url=server.url))
 
     @pytest.mark.parametrize(
         "lookup",

@@ -17,13 +17,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from tracewitness.display import printable, show
+from tracewitness.display import plural, printable, show
 from tracewitness.errors import InfrastructureError, UsageError
 from tracewitness.evals.simulation.conversation import Usage
 
@@ -167,6 +168,11 @@ class RunTraffic:
         self._counts: Counter[str] = Counter()
         self.replays = replays
 
+    @classmethod
+    def outside_runs(cls, traffic: Traffic) -> RunTraffic:
+        """Make the traffic of requests that belong to no run."""
+        return cls(traffic.directory / "no-case" / "run-0000", "no run", replays=traffic.replays)
+
     def slot(self, request: Request) -> Slot:
         """Return where a request belongs. Call it when the request begins, since it counts."""
         stem = f"{_slug(request.purpose, hashed=False)}-{request.digest()}"
@@ -214,22 +220,23 @@ class RunTraffic:
         """Say which request is not in the recording, and what comes nearest to it."""
         asked = f"{request.purpose} of {self._label} ({show(request.prompt, 60)})"
         if slot.number > 1:
-            return f"{asked} was recorded {slot.number - 1} times and is asked for once more; record it again"
+            times = plural(slot.number - 1, "time")
+            return f"{asked} was recorded {times} and is asked for once more; record it again with --record"
         return f"{asked} is not in the recording; {self._nearest(request)}; record it again with --record"
 
     def _nearest(self, request: Request) -> str:
         """Name the recorded request of the same purpose that has the most in common with one that is not there."""
         asked = request.to_file()
-        found: list[tuple[int, str, str]] = []
+        found: list[tuple[int, int, str, str]] = []
         for path in sorted(self._folder.glob(f"{_slug(request.purpose, hashed=False)}-*.json")):
             recorded = _recorded_request(path)
             differing = [name for name in asked if _canonical(recorded.get(name)) != _canonical(asked[name])]
             place = _first_difference(request.prompt, recorded.get("prompt")) if "prompt" in differing else 0
-            found.append((place - 1_000_000 * len(differing), path.name, " and ".join(differing)))
+            found.append((-len(differing), place, path.name, " and ".join(differing)))
         if not found:
             return f"nothing is recorded for {request.purpose} in {self._folder}"
-        _, name, differing_fields = max(found)
-        return f"the nearest is {name}, which differs in its {differing_fields}"
+        *_, name, fields = max(found)
+        return f"the nearest is {name}, which differs in its {fields}"
 
 
 def _recorded_request(path: Path) -> Mapping[str, Any]:
@@ -243,7 +250,8 @@ def _recorded_request(path: Path) -> Mapping[str, Any]:
 
 def _first_difference(prompt: str, recorded: Any) -> int:
     """Return how many characters two prompts have in common at their beginning."""
-    return len(os.path.commonprefix([_canonical(_opened(prompt)), _canonical(recorded)]))
+    pairs = zip(_canonical(_opened(prompt)), _canonical(recorded), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _canonical(value: Any) -> str:

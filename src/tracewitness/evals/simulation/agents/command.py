@@ -1,0 +1,259 @@
+"""An agent that is a command: one process a session, spoken to in JSON Lines.
+
+What is written to its standard input, a line each::
+
+    {"type": "start", "session_id": "…", "parameters": {…}}     once, at first; nothing is answered
+    {"type": "user", "text": "…", "variables": {…}}             for each turn
+
+What it answers to each turn on its standard output, a line each: events in neutral form as they happen, then that the
+turn is over::
+
+    {"call": "search", "args": {"query": "lamp"}, "id": "c1"}
+    {"result": {"found": 2}, "id": "c1"}
+    {"agent": "I found two lamps."}
+    {"type": "turn_end", "ended": false}
+
+``ended`` is true where the session is over; ``usage`` may stand beside it, with ``requests``, ``input_tokens``,
+``output_tokens`` and ``cost``. Empty lines are skipped. What else there is to say belongs on standard error. When the
+session ends, standard input is closed; a process that does not end by itself soon after is killed, and with it all that
+it started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from tracewitness.display import printable, show
+from tracewitness.errors import InfrastructureError, ReadError, UsageError
+from tracewitness.evals.simulation.agents.replies import own_events
+from tracewitness.evals.simulation.conversation import AgentTurn, Session, Usage, UserTurn
+from tracewitness.readers.neutral import decode_plainly
+from tracewitness.trace import Record, Trace, Unreadable
+
+__all__ = ["CommandAgent"]
+
+#: The longest line that a command may write, and the most of a turn, in bytes.
+MAX_LINE: Final = 16 * 1024 * 1024
+MAX_TURN: Final = 64 * 1024 * 1024
+_STDERR_TAIL: Final = 2000
+# How long a process has to end by itself, and how long it is waited for that one says what it died of.
+_GRACE_SECONDS: Final = 1.0
+_TELL_SECONDS: Final = 0.3
+
+
+class CommandAgent:
+    """A command that is started for each session.
+
+    Arguments:
+        command: as it is written in a shell; no shell runs it.
+        timeout: how many seconds a turn may take; None for as long as it likes.
+
+    Raises:
+        UsageError: it can't be split into words, or there is no such program.
+    """
+
+    def __init__(self, command: str, *, timeout: float | None = None) -> None:
+        self.name = command
+        self._timeout = timeout
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"the command {show(command)} can't be split into words: {error}") from error
+        if not self._words:
+            raise UsageError("the command of the agent is empty; it is such as 'cmd: python agent.py'")
+        if shutil.which(self._words[0]) is None:
+            raise UsageError(f"there is no program {show(self._words[0])} to run for the agent {printable(command)}")
+
+    async def prepare(self) -> None:
+        """Do nothing: to start it may have effects, so that is done when it is needed."""
+
+    async def open(self, parameters: Mapping[str, Any], session_id: str) -> Session:
+        """Start the command.
+
+        Raises:
+            InfrastructureError: it can't be started.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._words,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=MAX_LINE,
+                start_new_session=True,
+                # Python holds back what it writes to a pipe, and each would wait for the other.
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        except OSError as error:
+            problem = f"the agent {printable(self.name)} can't be started: {error.strerror or error}"
+            raise InfrastructureError(problem) from error
+        session = _CommandSession(self.name, process, session_id, self._timeout)
+        try:
+            await session.write({"type": "start", "session_id": session_id, "parameters": parameters})
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def close(self) -> None:
+        """Do nothing: each process ended with its session."""
+
+
+class _CommandSession:
+    """A session with a process."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, session_id: str, timeout: float | None) -> None:
+        self.id = session_id
+        self._name = printable(name)
+        self._process = process
+        self._timeout = timeout
+        self._lines = 0
+        self._broken = False
+        self._stderr = b""
+        self._stderr_reading = asyncio.create_task(self._keep_stderr())
+
+    async def send(self, turn: UserTurn) -> AgentTurn:
+        """Write what the user said, and read until the turn is over."""
+        if self._broken:  # an answer to an earlier turn may still come, and would be taken for one to this
+            raise InfrastructureError(f"the agent {self._name} failed on an earlier turn; the session can't go on")
+        self._broken = True
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self.write({"type": "user", "text": turn.text, "variables": turn.variables})
+                answer = await self._read_turn()
+        except TimeoutError as error:
+            raise await self._failure(f"gave no answer in {self._timeout:g} s", transient=True) from error
+        self._broken = False
+        return answer
+
+    async def write(self, message: Mapping[str, Any]) -> None:
+        """Write a line. That the process is gone shows when an answer is read."""
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        with contextlib.suppress(ConnectionError):
+            self._process.stdin.write(json.dumps(message, default=str).encode() + b"\n")
+            await self._process.stdin.drain()
+
+    async def _read_turn(self) -> AgentTurn:
+        events: list[Record] = []
+        read = 0
+        while True:
+            line = await self._read_line()
+            read += len(line)
+            if read > MAX_TURN:
+                raise await self._failure(f"wrote more than {MAX_TURN // 1024 // 1024} MiB in one turn")
+            if not line.strip():
+                continue
+            message = await self._decode(line)
+            if message.get("type") == "turn_end":
+                return await self._finish(events, message, line)
+            trace = Trace.from_events([message])
+            if isinstance(trace.events[0], Unreadable):
+                raise await self._failure(f"{self._wrote(line)}, which is no event: {trace.events[0].reason}")
+            events += trace.records
+
+    async def _read_line(self) -> bytes:
+        """Return the next line.
+
+        Raises:
+            InfrastructureError: there is none, or it is too long.
+        """
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        self._lines += 1
+        try:
+            line = await self._process.stdout.readline()
+        except ValueError as error:  # what asyncio raises for a line beyond its limit
+            limit = f"{MAX_LINE // 1024 // 1024} MiB"
+            raise await self._failure(f"wrote a line (line {self._lines}) of more than {limit}") from error
+        if not line.endswith(b"\n"):
+            cut = f", in the middle of {self._wrote(line)}" if line else ""
+            raise await self._failure(f"ended before its turn was over{cut}")
+        return line
+
+    async def _decode(self, line: bytes) -> dict[str, Any]:
+        try:
+            message = decode_plainly(line.strip())
+        except ReadError as error:
+            hint = "what is not of the protocol belongs on standard error"
+            raise await self._failure(f"{self._wrote(line)}, which can't be read: {error}; {hint}") from error
+        if not isinstance(message, dict):
+            raise await self._failure(f"{self._wrote(line)}, which is no event: an event is a mapping")
+        return message
+
+    async def _finish(self, events: list[Record], message: dict[str, Any], line: bytes) -> AgentTurn:
+        """Return the turn that a message ends."""
+        try:
+            end = msgspec.convert(message, _TurnEnd)
+        except msgspec.ValidationError as error:
+            raise await self._failure(f"{self._wrote(line)}, which ends no turn: {error}") from error
+        kept, ends = own_events(events)
+        return AgentTurn(tuple(kept), ended=end.ended or ends, usage=end.usage)
+
+    def _wrote(self, line: bytes) -> str:
+        return f"wrote {show(line.decode('utf-8', 'replace').strip(), 120)} (line {self._lines})"
+
+    async def _failure(self, what: str, *, transient: bool = False) -> InfrastructureError:
+        """Return an error that says what the process did, how it ended, and what it had to say."""
+        ending = asyncio.create_task(self._process.wait())
+        await asyncio.wait({ending, self._stderr_reading}, timeout=_TELL_SECONDS)  # for one that is about to be gone
+        ending.cancel()
+        code = self._process.returncode
+        status = "" if code is None else f" (exit status {code})"
+        said = self._stderr.decode("utf-8", "replace").strip()
+        tail = f"; it said on standard error: {printable(said[-400:], 400)}" if said else ""
+        return InfrastructureError(f"the agent {self._name} {what}{status}{tail}", transient=transient)
+
+    async def _keep_stderr(self) -> None:
+        """Read standard error, so that the process does not wait for that, and keep its end."""
+        assert self._process.stderr is not None  # noqa: S101 - it was asked for
+        while chunk := await self._process.stderr.read(65536):
+            self._stderr = (self._stderr + chunk)[-_STDERR_TAIL:]
+
+    async def close(self) -> None:
+        """Close standard input, give the process a moment, and kill what is left of it."""
+        process = self._process
+        try:
+            if process.stdin is not None:
+                process.stdin.close()
+            if not self._broken:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
+        finally:
+            _kill_group(process)
+            with contextlib.suppress(TimeoutError):  # it is dead; what holds its pipes may have left its group
+                await asyncio.wait_for(self._finish_reading(), _GRACE_SECONDS)
+            self._stderr_reading.cancel()
+
+    async def _finish_reading(self) -> None:
+        """Read what is left, so that the pipes are closed."""
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        while await self._process.stdout.read(65536):
+            pass
+        await self._stderr_reading
+        await self._process.wait()
+
+
+class _TurnEnd(Struct):
+    """The line that ends a turn."""
+
+    ended: bool = False
+    usage: Usage = Usage()
+
+
+def _kill_group(process: asyncio.subprocess.Process) -> None:
+    """Kill a process and all that it started, as far as that is still in its group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
