@@ -10,8 +10,8 @@ import pytest
 
 from tracewitness.cli import main
 from tracewitness.readers import READERS
-from tracewitness.readers.reader import CONTENT_LIST
 from tracewitness.readers.neutral_schema import trace_schema
+from tracewitness.readers.reader import CONTENT_LIST
 from tracewitness.suites import suite_schema
 
 Run = Callable[..., str]

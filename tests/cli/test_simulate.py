@@ -474,16 +474,16 @@ def test_kill_9_loses_no_finished_run_and_repeats_none(folder: Path) -> None:
     arguments = ["--agent", "desk:logging", "--runs", "100", "--parallel", "4", "-o", "results.json"]
     told = Counter[str]()
     for number in range(10):
+        begun = len(known)
         process = start(*arguments, *(["--resume"] if number else []))
-        begun = journaled(journal)
-        _wait_for(lambda count=len(begun): len(journaled(journal)) > count, process)
+        _wait_for(lambda before=begun: len(journaled(journal)) > before, process)
         time.sleep(chance.random() * 0.15)
         process.kill()
         out, err = process.communicate()
         assert process.returncode == -signal.SIGKILL, (seed, out, err)
         now = journaled(journal)
         assert known.items() <= now.items(), (seed, number)
-        assert out.count("PASSED") <= len(now) - len(begun)
+        assert out.count("PASSED") <= len(now) - begun
         told.update(line.partition("  ")[0] for line in out.splitlines() if line.startswith("PASSED"))
         known = now
     assert 10 <= len(known) < 200

@@ -31,7 +31,9 @@ def _named(**names: str) -> Callable[[str], str]:
 # value in them is a text, so that `_keys_are_unique` can go by lengths.
 
 
-class _System(Record, frozen=True, gc=False, kw_only=True, tag_field="role", tag="system", rename=_named(system="content")):
+class _System(
+    Record, frozen=True, gc=False, kw_only=True, tag_field="role", tag="system", rename=_named(system="content")
+):
     system: str
 
 
