@@ -81,8 +81,8 @@ class Session(Protocol):
         """Send a user's turn and wait for what the agent does.
 
         Raises:
-            InfrastructureError: it could not be asked, or what it gave can't be understood. What an agent that runs in this
-                process raises passes through.
+            InfrastructureError: it could not be asked, or what it gave can't be understood. What an agent that runs
+                in this process raises passes through.
         """
         ...
 
