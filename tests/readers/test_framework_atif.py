@@ -11,7 +11,7 @@ from tracewitness.readers import read, read_all
 from tracewitness.readers.frameworks.atif_writing import atif_of
 from tracewitness.trace import Trace
 
-atif = pytest.importorskip("atif")
+atif = pytest.importorskip("atif", reason="atif is not installed")
 
 _CALL = {"call": "a", "args": {"n": 1}, "id": "c1", "by": "scout", "at": "2026-01-01T00:00:00Z", "until": 9.5}
 _TRACES: list[list[Any]] = [

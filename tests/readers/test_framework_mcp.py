@@ -13,7 +13,7 @@ from framework_support import FIRST_TURN, SECOND_TURN, Tools, assert_witnessed
 
 from tracewitness.readers import read
 
-mcp = pytest.importorskip("mcp")
+mcp = pytest.importorskip("mcp", reason="mcp is not installed")
 mcpserver = pytest.importorskip("mcp.server.mcpserver")
 exceptions = pytest.importorskip("mcp.server.mcpserver.exceptions")
 memory = pytest.importorskip("mcp.client._memory")
