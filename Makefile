@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test fuzz test-frameworks lint bench format clean
+.PHONY: help demo demo-simulate test fuzz test-frameworks lint bench format clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -18,9 +18,9 @@ $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	@touch $@
 
-# The simulation runner is heavy and only some tests need it.
-$(VENV)/.runner: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --group runner
+# The simulation runner and the frameworks that can live with it are heavy, and only tests need them.
+$(VENV)/.shared: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable . --group dev --group runner --group shared
 	@touch $@
 
 demo: $(VENV)/.core ## Check the recorded runs of an order desk against their expectations
@@ -28,25 +28,36 @@ demo: $(VENV)/.core ## Check the recorded runs of an order desk against their ex
 	@$(BIN)/tracewitness check examples/orders/orders.evals.yaml examples/orders/results.json; \
 	  status=$$?; echo "exit status $$status (1: something is broken, as it should be: one agent lied)"; test $$status -eq 1
 
-test: $(VENV)/.runner ## Run the tests
+$(VENV)/.simulate: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --editable '.[simulate]'
+	@touch $@
+
+demo-simulate: $(VENV)/.simulate ## Simulate customers of two order desks, one of which lies, with a local model server
+	@cd examples/orders && PATH="$(abspath $(BIN)):$$PATH" python model_server.py sh simulate.sh
+
+test: $(VENV)/.shared ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto --quiet
 
-fuzz: $(VENV)/.runner ## Read 200,000 recordings that were cut, flipped, retyped or shuffled
+fuzz: $(VENV)/.shared ## Read 200,000 recordings that were cut, flipped, retyped or shuffled
 	TRACEWITNESS_MUTANTS=200000 $(BIN)/python -m pytest --numprocesses auto --quiet tests/readers/test_mutated_recordings.py
 
 # Frameworks differ in what they require, so each is tested in an environment of its own, where no test may be skipped.
 FRAMEWORKS := $(shell sed -n 's/^framework-\([a-z-]*\) = .*/\1/p' pyproject.toml)
+# What of a framework comes from npm; node has to be there for it.
+NPM_vercel-ai := ai@6
 
 test-frameworks: $(addprefix test-framework-,$(FRAMEWORKS)) ## Run the tests of readers on the real frameworks
 
 test-framework-%: .venv-frameworks/%/.ready
-	TRACEWITNESS_NO_SKIPS=1 .venv-frameworks/$*/bin/python -m pytest --quiet tests/readers/test_framework_$(subst -,_,$*).py
+	TRACEWITNESS_NO_SKIPS=1 TRACEWITNESS_NODE_FOLDER=.venv-frameworks/$* \
+	  .venv-frameworks/$*/bin/python -m pytest --quiet tests/readers/test_framework_$(subst -,_,$*).py
 
 .PRECIOUS: .venv-frameworks/%/.ready
 .venv-frameworks/%/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-frameworks/$*
 	.venv-frameworks/$*/bin/python -m pip install --quiet --upgrade pip
 	.venv-frameworks/$*/bin/python -m pip install --quiet --editable . --group framework-$*
+	$(if $(NPM_$*),npm install --silent --no-audit --no-fund --prefix .venv-frameworks/$* $(NPM_$*))
 	@touch $@
 
 lint: $(VENV)/.dev ## Check style, types and the directions of imports

@@ -23,8 +23,51 @@ def _public_names_in_doctests(doctest_namespace: dict[str, Any]) -> None:
         doctest_namespace[name] = getattr(tracewitness, name)
 
 
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail a run in which a test was skipped, where that was asked for: an environment made for tests runs them all."""
-    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
-    if "TRACEWITNESS_NO_SKIPS" in os.environ and exitstatus == 0 and reporter and reporter.stats.get("skipped"):
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+def pytest_configure(config: pytest.Config) -> None:
+    """Let no test be skipped where that was asked for."""
+    if "TRACEWITNESS_NO_SKIPS" in os.environ:
+        config.pluginmanager.register(NoSkips(config))
+
+
+class NoSkips:
+    """Fails a run in which a test or a module of tests was skipped: an environment made for tests runs them all.
+
+    Only recordings may be missing, since they lie outside of the project.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        # What a process that runs some of the tests (of pytest-xdist) tells the one that started it.
+        self._told: dict[str, Any] | None = getattr(config, "workeroutput", None)
+        self._skipped: set[str] = set()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note a module that was skipped."""
+        self._note(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a test that was skipped."""
+        self._note(report)
+
+    def _note(self, report: Any) -> None:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        if report.skipped and not hasattr(report, "wasxfail") and "the recordings of " not in reason:
+            self._skipped.add(report.nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Note what another process skipped: a skipped module is known to nobody else."""
+        self._skipped.update(getattr(node, "workeroutput", {}).get("skipped", ()))
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Fail the run where all else in it is well."""
+        if self._told is not None:
+            self._told["skipped"] = sorted(self._skipped)
+        elif self._skipped and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say what should not have been skipped."""
+        if self._skipped:
+            terminalreporter.write_line(
+                f"skipped, which TRACEWITNESS_NO_SKIPS forbids: {', '.join(sorted(self._skipped))}"
+            )
