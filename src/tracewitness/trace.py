@@ -8,12 +8,13 @@ somebody first asks.
 from __future__ import annotations
 
 import json
+import sys
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -24,9 +25,11 @@ from tracewitness.errors import ReadError
 
 __all__ = [
     "UNANSWERED",
+    "AnyRecord",
     "End",
     "Event",
     "EventIndex",
+    "FrequentRecord",
     "MalformedArguments",
     "MalformedResult",
     "Message",
@@ -104,8 +107,21 @@ class Problem(Struct, frozen=True):
         return f"{where}: {self.reason}" if where else self.reason
 
 
-class Record(Struct, frozen=True, gc=False, forbid_unknown_fields=True, repr_omit_defaults=True):
+class _Written(Struct, frozen=True, gc=False):
+    """What `Record` and `FrequentRecord` share."""
+
+    def to_event(self) -> dict[str, Any]:
+        """Return the record as the mapping that it was written as."""
+        fields = ((field, getattr(self, field)) for field in Record.__struct_fields__)
+        return {
+            field: _decoded(value) if value.__class__ is Raw else value for field, value in fields if value is not UNSET
+        }
+
+
+class Record(_Written, frozen=True, gc=False, forbid_unknown_fields=True, repr_omit_defaults=True):
     """One event as it is written down in neutral JSON. Exactly one of its first eight fields is set.
+
+    A result may be left as JSON (`msgspec.Raw`) by who has made sure that it is well formed.
 
     The order of the fields is the order in which `Trace.to_events` writes them. ``gc=False`` is safe: what a record
     holds was decoded before it, so nothing in it can refer back to it.
@@ -130,13 +146,41 @@ class Record(Struct, frozen=True, gc=False, forbid_unknown_fields=True, repr_omi
     until: str | int | float | UnsetType | None = UNSET
     metadata: dict[str, Any] | UnsetType | None = UNSET
 
-    def to_event(self) -> dict[str, Any]:
-        """Return the record as the mapping that it was written as."""
-        fields = ((field, getattr(self, field)) for field in Record.__struct_fields__)
-        return {
-            field: _decoded(value) if value.__class__ is Raw else value for field, value in fields if value is not UNSET
-        }
 
+class FrequentRecord(_Written, frozen=True, gc=False, forbid_unknown_fields=True, repr_omit_defaults=True):
+    """A `Record` that has only the fields that most events are made of; the others are never set.
+
+    A record costs by the number of its fields, so the decoder of neutral JSON tries this one first. Its result stays
+    JSON until somebody looks at it: most results are never looked at. Only this module sees such records: whoever asks
+    a trace or an event for one gets a `Record`.
+    """
+
+    # In the order in which they are mostly written, since a decoder looks for each from the one before it.
+    agent: str | UnsetType = UNSET
+    user: str | UnsetType = UNSET
+    call: str | UnsetType = UNSET
+    args: Any = UNSET
+    result: Raw | UnsetType = UNSET
+    of: str | UnsetType | None = UNSET
+    id: str | int | UnsetType | None = UNSET
+    is_error: bool | UnsetType | None = UNSET
+    system: str | UnsetType = UNSET
+
+    raw_result: ClassVar[UnsetType] = UNSET
+    transfer: ClassVar[UnsetType] = UNSET
+    end: ClassVar[UnsetType] = UNSET
+    raw_args: ClassVar[UnsetType] = UNSET
+    by: ClassVar[UnsetType] = UNSET
+    at: ClassVar[UnsetType] = UNSET
+    until: ClassVar[UnsetType] = UNSET
+    metadata: ClassVar[UnsetType] = UNSET
+
+    def to_record(self) -> Record:
+        """Return the record with all fields."""
+        return Record(**{field: getattr(self, field) for field in self.__struct_fields__})
+
+
+AnyRecord = Record | FrequentRecord
 
 _KINDS = Record.__struct_fields__[:8]
 _OWN_FIELDS: dict[str, frozenset[str]] = {
@@ -165,7 +209,16 @@ class Unreadable(Struct, frozen=True, gc=False):
         return self.raw
 
 
-class Message(Struct, frozen=True, gc=False):
+class _OfRecord(Struct, frozen=True, gc=False):
+    """What was made of a record, and keeps it."""
+
+    @property
+    def record(self) -> Record:
+        """The event as it was written down."""
+        return _with_all_fields(self._record)  # type: ignore[attr-defined]  # each has it as its own field
+
+
+class Message(_OfRecord, frozen=True, gc=False):
     """Something that was said.
 
     Attributes:
@@ -179,13 +232,13 @@ class Message(Struct, frozen=True, gc=False):
     turn: int
     role: Role
     text: str
-    record: Record
+    _record: AnyRecord
 
     def __repr__(self) -> str:
         return f"<Message {self.position}: {self.role} {show(self.text, 60)}>"
 
 
-class ToolResult(Struct, frozen=True, gc=False):
+class ToolResult(_OfRecord, frozen=True, gc=False):
     """What a tool returned.
 
     Attributes:
@@ -202,7 +255,7 @@ class ToolResult(Struct, frozen=True, gc=False):
     is_error: bool | None
     call_position: int | None
     call_number: int | None
-    record: Record
+    _record: AnyRecord
 
     @property
     def payload(self) -> Any:
@@ -216,12 +269,18 @@ class ToolResult(Struct, frozen=True, gc=False):
             force_setattr(self, "_payload", payload)
         return payload
 
+    @property
+    def is_malformed(self) -> bool:
+        """Whether the payload is a `MalformedResult`. JSON that can be decoded for certain is not decoded for that."""
+        raw = self._payload
+        return not (raw.__class__ is Raw and _is_readable(raw)) and self.payload.__class__ is MalformedResult
+
     def __repr__(self) -> str:
         mark = " (error)" if self.is_error else ""
         return f"<ToolResult {self.position} of {self.call_position}: {show(self.payload, 60)}{mark}>"
 
 
-class ToolCall(Struct, frozen=True, gc=False):
+class ToolCall(_OfRecord, frozen=True, gc=False):
     """A call that the agent made.
 
     Attributes:
@@ -237,38 +296,38 @@ class ToolCall(Struct, frozen=True, gc=False):
     turn: int
     name: str
     args: dict[str, Any] | MalformedArguments
-    record: Record
+    _record: AnyRecord
     number: int
     answer: ToolResult | None = None
 
     @property
     def id(self) -> str | int | None:
         """The call's id, where the recording has one."""
-        value = self.record.id
+        value = self._record.id
         return None if value is UNSET else value
 
     @property
     def agent(self) -> str | None:
         """The agent that made the call, where the recording says so."""
-        value = self.record.by
+        value = self._record.by
         return None if value is UNSET else value
 
     @property
     def started_at(self) -> str | float | None:
         """When the call began, as recorded: ISO 8601 text or seconds."""
-        value = self.record.at
+        value = self._record.at
         return None if value is UNSET else value
 
     @property
     def ended_at(self) -> str | float | None:
         """When the call ended, as recorded: ISO 8601 text or seconds."""
-        value = self.record.until
+        value = self._record.until
         return None if value is UNSET else value
 
     @property
     def metadata(self) -> dict[str, Any] | None:
         """What stands beside the arguments, where the recording has it."""
-        value = self.record.metadata
+        value = self._record.metadata
         return None if value is UNSET else value
 
     @property
@@ -305,6 +364,10 @@ class End(Struct, frozen=True, gc=False):
 Event = Message | ToolCall | ToolResult | Transfer | End | Unreadable
 
 
+def _with_all_fields(record: AnyRecord) -> Record:
+    return record.to_record() if isinstance(record, FrequentRecord) else record
+
+
 def _decoded(raw: Raw) -> Any:
     """Decode JSON whose grammar was checked when it was passed over; JSON as Python writes it goes further."""
     try:
@@ -314,6 +377,18 @@ def _decoded(raw: Raw) -> Any:
             return json.loads(bytes(raw))
         except (ValueError, RecursionError) as error:
             return MalformedResult(bytes(raw).decode("utf-8", "replace"), f"{type(error).__name__}: {error}")
+
+
+#: So many levels of lists and mappings are decoded wherever Python has room to go on at all.
+_NOT_DEEP: Final = 100
+
+
+def _is_readable(raw: Raw) -> bool:
+    """Whether it is certain that well-formed JSON can be decoded: no number in it is too long, and it is not deep."""
+    data = bytes(raw)
+    if data.startswith(b'"'):
+        return True
+    return len(data) <= sys.get_int_max_str_digits() and data.count(b"{") + data.count(b"[") <= _NOT_DEEP
 
 
 def _known(value: Any) -> Any:
@@ -349,7 +424,7 @@ class _OpenCalls:
         self._by_last_part: dict[str, deque[ToolCall]] = {}
         self._named = 0
 
-    def answered_by(self, record: Record) -> ToolCall | None:
+    def answered_by(self, record: AnyRecord) -> ToolCall | None:
         """Return the call that a result answers, or None."""
         result_id = record.id
         if result_id or result_id == 0:
@@ -405,7 +480,7 @@ def _first_open(queue: deque[ToolCall] | None) -> ToolCall | None:
     return None
 
 
-class EventIndex:
+class EventIndex(Struct, eq=False, gc=False):
     """Turns records into typed events in one pass, also while they still come.
 
     Calls and results are made at once; the other events, which most checks do not look at, when `events` is asked for.
@@ -417,51 +492,100 @@ class EventIndex:
         problems: what could not be made sense of so far.
     """
 
-    __slots__ = (
-        "_by_id",
-        "_events",
-        "_open_calls",
-        "_rare_events",
-        "_records",
-        "calls",
-        "problems",
-        "steps",
-        "turn_starts",
-    )
+    steps: list[ToolCall | ToolResult] = []
+    calls: list[ToolCall] = []
+    turn_starts: list[int] = []
+    problems: list[Problem] = []
+    _records: list[AnyRecord] = []
+    _events: list[Event] = []
+    _rare_events: dict[int, Transfer | End | Unreadable] = {}
+    _by_id: dict[Any, ToolCall | list[ToolCall]] = {}
+    _open_calls: _OpenCalls | None = None
 
-    def __init__(self) -> None:
-        self.steps: list[ToolCall | ToolResult] = []
-        self.calls: list[ToolCall] = []
-        self.turn_starts: list[int] = []
-        self.problems: list[Problem] = []
-        self._records: list[Record] = []
-        self._events: list[Event] = []
-        self._rare_events: dict[int, Transfer | End | Unreadable] = {}
-        self._by_id: dict[Any, ToolCall | list[ToolCall]] = {}
-        self._open_calls: _OpenCalls | None = None
-
-    def extend(  # noqa: C901 - flat on purpose, see below
-        self, records: Iterable[Record], unreadable: Mapping[int, Unreadable] = {}
-    ) -> None:
+    def extend(self, records: Iterable[AnyRecord], unreadable: Mapping[int, Unreadable] = {}) -> None:
         """Add events.
-
-        One flat loop on purpose: every event of every trace comes through it, and the benchmarks hold it to account.
-        It tests that a record is of one kind only with as few look-ups as that takes.
 
         Arguments:
             records: the events as they were written down.
             unreadable: by position, those of them that could not be understood.
         """
-        add_step, calls, turn_starts, by_id = self.steps.append, self.calls, self.turn_starts, self._by_id
-        unset = UNSET
-        position = len(self._records) - 1
-        new = list(records)
-        if self._records:
+        begin, new = len(self._records), list(records)
+        if begin:
             self._records += new
         else:
             self._records = new
-        for record in new:
-            position += 1
+        if new and new[0].__class__ is FrequentRecord:
+            self._add_frequent(new, begin, unreadable)
+        else:
+            self._add(new, begin, unreadable)
+
+    def _add_frequent(  # noqa: C901 - flat on purpose, see below
+        self, records: Iterable[AnyRecord], begin: int, unreadable: Mapping[int, Unreadable]
+    ) -> None:
+        """Add events of the kinds that most traces are made of, and leave all others to `_add`.
+
+        One flat loop on purpose: every event of such a trace comes through it, and the benchmarks hold it to account.
+        It tests that a record is of one kind only with as few look-ups as that takes.
+        """
+        add_step, calls, turn_starts, by_id = self.steps.append, self.calls, self.turn_starts, self._by_id
+        frequent = FrequentRecord
+        unset = UNSET
+        for position, record in enumerate(records, begin):
+            if record.__class__ is not frequent:
+                self._add((record,), position, unreadable)
+            elif (name := record.call) is not unset:
+                if (
+                    record.result is record.user is record.agent is record.system is unset
+                    and record.of is record.is_error is unset
+                    and (args := record.args).__class__ is dict
+                ):
+                    call = ToolCall(position, len(turn_starts), name, args, record, len(calls))
+                    calls.append(call)
+                    add_step(call)
+                    if (call_id := record.id) or call_id == 0:  # neither UNSET nor null nor empty
+                        by_id[call_id] = call if call_id not in by_id else self._again(call, call_id)
+                else:
+                    self._add((record,), position, unreadable)
+            elif (payload := record.result) is not unset:
+                if (
+                    record.args is record.user is record.agent is record.system is unset
+                    and (answered := by_id.get(record.id)).__class__ is ToolCall
+                    and answered.answer is None
+                ):
+                    error: Any = record.is_error
+                    result = ToolResult(
+                        position,
+                        len(turn_starts),
+                        payload,
+                        None if error is unset else error,
+                        answered.position,
+                        answered.number,
+                        record,
+                    )
+                    force_setattr(answered, "answer", result)
+                    add_step(result)
+                else:
+                    self._add((record,), position, unreadable)
+            elif record.args is not unset:
+                self._add((record,), position, unreadable)
+            elif record.agent is not unset:
+                if not (record.user is record.system is unset):
+                    self._add((record,), position, unreadable)
+            elif record.user is not unset:
+                if record.system is unset:
+                    turn_starts.append(position)
+                else:
+                    self._add((record,), position, unreadable)
+            elif record.system is unset:
+                self._add((record,), position, unreadable)
+
+    def _add(  # noqa: C901 - flat on purpose, as above
+        self, records: Iterable[AnyRecord], begin: int, unreadable: Mapping[int, Unreadable]
+    ) -> None:
+        """Add events of all kinds, in a flat loop as well."""
+        add_step, calls, turn_starts, by_id = self.steps.append, self.calls, self.turn_starts, self._by_id
+        unset = UNSET
+        for position, record in enumerate(records, begin):
             args = record.args
             if (name := record.call) is not unset:
                 if not (
@@ -515,7 +639,7 @@ class EventIndex:
         return len(self._records)
 
     @property
-    def records(self) -> list[Record]:
+    def records(self) -> list[AnyRecord]:
         """The records so far."""
         return self._records
 
@@ -556,7 +680,7 @@ class EventIndex:
         earlier.append(call)
         return earlier
 
-    def _result(self, position: int, payload: Any, record: Record) -> ToolResult:
+    def _result(self, position: int, payload: Any, record: AnyRecord) -> ToolResult:
         """Pair a result with its call. The call's `answer` is set here and in `extend`, once."""
         if self._open_calls is None:
             self._open_calls = _OpenCalls(self.calls, self._by_id)
@@ -571,7 +695,7 @@ class EventIndex:
         self.steps.append(result)
         return result
 
-    def _rare(self, position: int, record: Record, unreadable: Mapping[int, Unreadable]) -> None:
+    def _rare(self, position: int, record: AnyRecord, unreadable: Mapping[int, Unreadable]) -> None:
         """Add an event of a kind that most traces have once or never."""
         if position in unreadable:
             self._keep_unreadable(unreadable[position])
@@ -589,13 +713,13 @@ class EventIndex:
         else:
             self._unreadable(position, record)
 
-    def _raw_result(self, position: int, record: Record) -> None:
+    def _raw_result(self, position: int, record: AnyRecord) -> None:
         raw: str = record.raw_result  # type: ignore[assignment]
         result = self._result(position, MalformedResult(raw, "the recording could not decode it"), record)
         hides = result.call_position is None
         self.problems.append(Problem(f"undecodable result {show(raw)}", position, hides_call=hides))
 
-    def _unreadable(self, position: int, record: Record) -> None:
+    def _unreadable(self, position: int, record: AnyRecord) -> None:
         """Keep an event that is of no kind, or of several."""
         event = record.to_event()
         self._keep_unreadable(Unreadable(position, event, _why_unreadable(event)))
@@ -604,7 +728,7 @@ class EventIndex:
         self._rare_events[event.position] = event
         self.problems.append(Problem(event.reason, event.position))
 
-    def _odd_arguments(self, position: int, record: Record) -> dict[str, Any] | MalformedArguments | None:
+    def _odd_arguments(self, position: int, record: AnyRecord) -> dict[str, Any] | MalformedArguments | None:
         """Read the arguments of a call that has none, or whose arguments are no object; None where it is no call."""
         args, raw = record.args, record.raw_args
         foreign = any(getattr(record, field) is not UNSET for field in (*_KINDS[1:], "is_error", "of"))
@@ -625,7 +749,7 @@ class EventIndex:
         return malformed
 
 
-def _message(position: int, turn: int, record: Record) -> Message:
+def _message(position: int, turn: int, record: AnyRecord) -> Message:
     role: Role
     for role in ("agent", "user", "system"):
         text = getattr(record, role)
@@ -648,7 +772,7 @@ def _json_type(value: Any) -> str:
     return names.get(type(value), f"a {type(value).__name__}")
 
 
-def _orphan_reason(record: Record) -> str:
+def _orphan_reason(record: AnyRecord) -> str:
     if record.id or record.id == 0:
         return f"a result with id {show(record.id)}, and no unanswered call with that id before it"
     if record.of:
@@ -688,34 +812,23 @@ class Trace:
         no_evidence: why there is nothing to check (an error, no recording, an empty one), or None. Every check on such
             a trace is broken.
         text_alone: whether it was read from lines of text, where an agent's words can look like a tool line.
-        records: the events as they were written down; one that could not be understood is an empty record here.
         unreadable: by position, the events that could not be understood.
         reader_problems: what the reader could not make sense of; `problems` has those of the events too.
     """
 
-    __slots__ = (
-        "_index",
-        "_place_of",
-        "name",
-        "no_evidence",
-        "reader_problems",
-        "records",
-        "text_alone",
-        "unreadable",
-    )
-
-    _index: EventIndex | None
-    _place_of: Callable[[int], str] | None
-    name: str
-    no_evidence: str | None
-    reader_problems: tuple[Problem, ...]
-    records: Sequence[Record]
-    text_alone: bool
-    unreadable: Mapping[int, Unreadable]
+    # What holds for most traces stands here; a trace keeps only what is otherwise with it.
+    _records: Sequence[AnyRecord]
+    name: str = ""
+    no_evidence: str | None = None
+    text_alone: bool = False
+    unreadable: Mapping[int, Unreadable] = {}
+    reader_problems: tuple[Problem, ...] = ()
+    _place_of: Callable[[int], str] | None = None
+    _index: EventIndex | None = None
 
     def __init__(
         self,
-        records: Sequence[Record],
+        records: Sequence[AnyRecord],
         *,
         name: str = "",
         problems: Iterable[Problem] = (),
@@ -734,14 +847,20 @@ class Trace:
             unreadable: by position, the events that could not be understood; their records are empty.
             place_of: says where in the source the event at a position stands.
         """
-        _keep_records(self, records)
-        _keep_place_of(self, place_of)
-        _keep_unreadable(self, unreadable or {})
-        _keep_problems(self, tuple(problems))
-        _keep_index(self, None)
-        _keep_name(self, name)
-        _keep_no_evidence(self, no_evidence)
-        _keep_text_alone(self, text_alone)
+        kept = self.__dict__  # a trace refuses to be assigned to
+        kept["_records"] = records
+        if name:
+            kept["name"] = name
+        if no_evidence is not None:
+            kept["no_evidence"] = no_evidence
+        if text_alone:
+            kept["text_alone"] = True
+        if unreadable:
+            kept["unreadable"] = unreadable
+        if problems:
+            kept["reader_problems"] = tuple(problems)
+        if place_of is not None:
+            kept["_place_of"] = place_of
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Trace never changes: {name} can't be set; make another one")
@@ -749,7 +868,7 @@ class Trace:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Trace never changes: {name} can't be deleted")
 
-    def __reduce__(self) -> tuple[Callable[..., Trace], tuple[Sequence[Record]]]:
+    def __reduce__(self) -> tuple[Callable[..., Trace], tuple[Sequence[AnyRecord]]]:
         """Copy and pickle what was read; typed events and pairing are made again where they are needed."""
         make = partial(
             Trace,
@@ -760,7 +879,7 @@ class Trace:
             unreadable=self.unreadable,
             place_of=self._known_places(),
         )
-        return make, (self.records,)
+        return make, (self._records,)
 
     def _known_places(self) -> Callable[[int], str] | None:
         """Return what can be pickled in the stead of `place_of`: the places of the events that have a problem."""
@@ -804,8 +923,13 @@ class Trace:
     def of_index(cls, index: EventIndex) -> Trace:
         """Make a trace of events that were turned into typed ones already, as those of a live trace."""
         trace = cls(index.records)
-        _keep_index(trace, index)
+        trace.__dict__["_index"] = index
         return trace
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The events as they were written down; one that could not be understood is an empty record here."""
+        return list(map(_with_all_fields, self._records))
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -834,22 +958,22 @@ class Trace:
     @property
     def index(self) -> EventIndex:
         """The typed events and the pairing, made on first use and kept. For reading only."""
-        if self._index is None:
+        index = self._index
+        if index is None:
             index = EventIndex()
-            index.extend(self.records, self.unreadable)
-            _keep_index(self, index)
-            return index
-        return self._index
+            index.extend(self._records, self.unreadable)
+            self.__dict__["_index"] = index
+        return index
 
     def to_events(self) -> list[Any]:
         """Return the events in neutral form; `from_events` of it is the same trace."""
         return [
             self.unreadable[position].raw if position in self.unreadable else record.to_event()
-            for position, record in enumerate(self.records)
+            for position, record in enumerate(self._records)
         ]
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self._records)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
@@ -860,14 +984,7 @@ class Trace:
 
     def __repr__(self) -> str:
         name = f" {printable(self.name, 40)}" if self.name else ""
-        return f"<Trace{name}: {len(self.records)} events>"
-
-
-# A trace refuses to be assigned to, so its own slots are set by their descriptors; that is also the quickest way.
-_keep_records, _keep_place_of, _keep_unreadable, _keep_problems, _keep_index, _keep_name = (
-    Trace.__dict__[slot].__set__ for slot in ("records", "_place_of", "unreadable", "reader_problems", "_index", "name")
-)
-_keep_no_evidence, _keep_text_alone = (Trace.__dict__[slot].__set__ for slot in ("no_evidence", "text_alone"))
+        return f"<Trace{name}: {len(self._records)} events>"
 
 
 def _why_no_evidence(any_event: bool, error: object) -> str | None:

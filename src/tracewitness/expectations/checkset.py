@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tracewitness.display import show
@@ -89,14 +90,11 @@ _COMPILERS: dict[str, Any] = {
 }
 
 
-class _Watched:
+class _Watched(Struct, gc=False):
     """The monitors of one trace, and what of the tools' names could be ambiguous."""
 
-    __slots__ = ("full_names", "monitors")
-
-    def __init__(self, size: int) -> None:
-        self.monitors: list[Monitor | None] = [None] * size
-        self.full_names: dict[str, dict[str, None]] = {}
+    monitors: list[Monitor | None]
+    full_names: dict[str, dict[str, None]] = {}
 
 
 class CheckSet:
@@ -126,7 +124,7 @@ class CheckSet:
             words = (wording.no_evidence, trace.no_evidence)
             return [Verdict(operator, "broken", (), words) for operator in self.operators]
         index = trace.index
-        watched = _Watched(len(self._plans))
+        watched = _Watched([None] * len(self._plans))
         self._pass_over(index.events if self._messages else index.steps, watched, index)
         verdicts = self._verdicts(watched, index)
         if index.problems or trace.reader_problems:
@@ -215,7 +213,7 @@ class CheckSet:
                 if monitor is not None:
                     verdicts.append(monitor.verdict(index))
                 else:
-                    verdicts.append(plan.untouched or plan.start().verdict(index))
+                    verdicts.append(plan.untouched or plan.pristine.verdict(index))
             except Exception as error:  # noqa: BLE001 - a check that raises is the verdict `error`
                 verdicts.append(_FailedMonitor(plan, error).verdict(index))
         return verdicts
@@ -273,7 +271,7 @@ class LiveCheck:
     def __init__(self, checks: CheckSet) -> None:
         self._checks = checks
         self._index = EventIndex()
-        self._watched = _Watched(len(checks.operators))
+        self._watched = _Watched([None] * len(checks.operators))
         self._records: list[Record] = []
 
     def feed(self, event: Any) -> None:

@@ -94,10 +94,10 @@ class PayloadTest:
         """Whether the result matches."""
         if (result.is_error is True) is not self.is_error:
             return False
+        if self._any:
+            return not result.is_malformed
         payload = result.payload
-        if payload.__class__ is MalformedResult:
-            return False
-        return self._any or self._payload_holds(payload)
+        return payload.__class__ is not MalformedResult and self._payload_holds(payload)
 
     def _payload_holds(self, payload: Any) -> bool:
         if payload.__class__ is dict and len(payload) != 1:  # quickly: most payloads are no envelopes

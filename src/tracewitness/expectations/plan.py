@@ -99,10 +99,11 @@ class Plan:
         start: makes the monitor of one trace.
         subscriptions: which events go to it, in the order in which they are handed on.
         parts: what the monitor compiled for itself, such as tests of arguments.
-        untouched: the verdict where no event that it asked for came, if that is the same for every such trace.
+        pristine: the monitor that no event has reached, for all traces that have none of the events it asked for.
+        untouched: its verdict where no event that it asked for came, if that is the same for every such trace.
     """
 
-    __slots__ = ("operator", "parts", "start", "subscriptions", "universal", "untouched")
+    __slots__ = ("operator", "parts", "pristine", "start", "subscriptions", "universal", "untouched")
 
     def __init__(
         self, operator: Operator, monitor: type[Monitor], subscriptions: list[Subscription], parts: Any = None
@@ -112,7 +113,8 @@ class Plan:
         self.parts = parts
         self.universal = operator.is_universal()
         self.start: Callable[[], Monitor] = partial(monitor, self)
-        self.untouched = self.start().verdict(EventIndex()) if monitor.knows_vacuity else None
+        self.pristine = self.start()
+        self.untouched = self.pristine.verdict(EventIndex()) if monitor.knows_vacuity else None
 
 
 class Monitor(Struct, gc=False):

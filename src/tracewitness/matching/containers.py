@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tracewitness.display import nearest_name, plural, show
 
 from .difference import Difference, Path, why_different
-from .jsontext import LEVELS, unfold
+from .jsontext import LEVELS, reading_of, unfold
 from .keys import strict_key
 from .nodes import Buildable, Node, Test
 from .values import MISSING, UndecidedError, as_list, as_mapping, noun, undecided_by
@@ -43,6 +43,18 @@ def open_mapping_or_text(actual: object, levels: int) -> tuple[Content | None, i
     return as_mapping(actual), levels
 
 
+def _opening_at_keys(keys: Iterable[str]) -> OpenMapping:
+    """Return what opens a mapping, also one written as JSON in a text, for who asks for some keys and no others."""
+    read = reading_of(keys)
+
+    def open_at_keys(actual: object, levels: int) -> tuple[Content | None, int]:
+        if levels and actual.__class__ is str and (content := read(actual)) is not None:
+            return content, levels - 1
+        return open_mapping_or_text(actual, levels)
+
+    return open_at_keys
+
+
 def open_list(actual: object, levels: int) -> tuple[Sequence[object] | None, int]:
     """Return a list's items."""
     return as_list(actual), levels
@@ -70,7 +82,11 @@ def build_mapping(expected: object, parts: Mapping[Any, Node], *, coerces: bool,
         opened, plain_type = _opening_by_typed_key(opened), None
         parts = {_typed(key): node for key, node in parts.items()}
     entries = tuple(_entry(key, node) for key, node in parts.items())
-    test = _test_of_mapping(entries, opened, plain_type, open_keys=open_keys)
+    if coerces and open_keys and all(type(key) is str and key.isascii() for key in parts):
+        quickly_opened = _opening_at_keys(parts)
+    else:
+        quickly_opened = opened
+    test = _test_of_mapping(entries, quickly_opened, plain_type, open_keys=open_keys)
 
     def explain(actual: object, path: Path, levels: int) -> list[Difference]:
         try:

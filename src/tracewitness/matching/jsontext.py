@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Final, TypedDict
 
 import msgspec
 
@@ -32,6 +35,33 @@ def unfold(text: str, levels: int) -> tuple[object, int]:
             break
         value, levels = inner, levels - 1
     return value, levels
+
+
+def reading_of(keys: Iterable[str]) -> Callable[[str], dict[Any, object] | None]:
+    """Make a function that reads only what stands at some keys of the mapping that a text is; all else is skipped.
+
+    It returns None where it is not certain that this is what decoding the whole text would give. Skipping tests the
+    grammar just as decoding does; only numbers that are too long pass unseen, and a short text has none.
+
+    Arguments:
+        keys: all in ASCII; the decoder does not find others reliably.
+    """
+
+    @cache  # made when the first text comes: most expectations never meet one
+    def decoder() -> Callable[[str], Any]:
+        content = TypedDict("Content", dict.fromkeys(keys, Any), total=False)  # type: ignore[misc]
+        return msgspec.json.Decoder(content).decode
+
+    def read(text: str) -> dict[Any, object] | None:
+        if not text.startswith("{") or len(text) > sys.get_int_max_str_digits():
+            return None
+        try:
+            content: dict[Any, object] = decoder()(text)
+        except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+            return None
+        return content
+
+    return read
 
 
 def _decoded(text: str) -> object:

@@ -64,8 +64,9 @@ class _Document(Struct, Generic[_Event], gc=False):
 
 _decode_frequent = msgspec.json.Decoder(_Document[FrequentRecord]).decode
 _decode_document = msgspec.json.Decoder(_Document[_UndecodedRecord]).decode
-#: Where to look whether the last event says that the session ended, which is no frequent record.
-_LAST_EVENT: Final = slice(-64, None)
+#: Most documents whose events have other fields as well show it in their last event, so that no time is lost on them.
+_LAST_BYTES: Final = 100
+_other_field = re.compile(rb'"(?:end|transfer|by|at|until|metadata)"').search
 _decode_plain = msgspec.json.Decoder().decode
 
 
@@ -177,7 +178,7 @@ def _decode_quickly(data: bytes) -> Trace | None:
 
 def _decode_events(data: bytes) -> _Document[Any]:
     """Decode a document; to frequent records where all of its events are such."""
-    if b'"end"' not in data[_LAST_EVENT]:
+    if _other_field(data, len(data) - _LAST_BYTES) is None:
         try:
             return _decode_frequent(data)
         except msgspec.ValidationError:
@@ -256,6 +257,8 @@ def _event_with_raw_texts(event: Mapping[str, Any]) -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------------------------- detection
 
 _EVENT_KINDS = frozenset(Record.__struct_fields__[:8])
+_RESULT_KEYS = frozenset({"result", "raw_result"})
+_WORDS = _EVENT_KINDS - _RESULT_KEYS
 
 
 def _detects(document: Any) -> bool:
@@ -270,15 +273,24 @@ def _is_event(item: Any) -> bool:
 
 
 def _is_listed_elsewhere(document: Any) -> bool:
-    """Whether most events have an oddity: keys such as ``user`` and ``result`` stand in other formats too."""
+    """Whether most events have an oddity: keys such as ``user`` and ``result`` stand in other formats too.
+
+    So do nodes of a graph which are called so: nothing that is said or called is a mapping. What came back may be one,
+    but nothing comes back where nothing was called.
+    """
     events = document.get("events") if isinstance(document, Mapping) else document
     if not isinstance(events, list):
         return False
-    return sum(_is_event(item) and _is_without_oddity(item) for item in events) * 2 < max(len(events), 1)
+    usual = [item for item in events if _is_event(item) and _is_without_oddity(item)]
+    if not any(isinstance(item, Record) or _RESULT_KEYS.isdisjoint(item) for item in usual):
+        usual = []
+    return len(usual) * 2 < max(len(events), 1)
 
 
 def _is_without_oddity(event: Any) -> bool:
-    return isinstance(event, Record) or _EVENT_FIELDS.issuperset(event)
+    if isinstance(event, Record):
+        return True
+    return _EVENT_FIELDS.issuperset(event) and not any(isinstance(event.get(key), (Mapping, list)) for key in _WORDS)
 
 
 READER: Final = Reader(
