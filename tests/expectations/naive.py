@@ -527,9 +527,10 @@ def score(check: Mapping[str, Any], view: View) -> bool:
 
 
 def tool_of(call: Call, wanted: Sequence[Mapping[str, Any]], view: View) -> str:
-    """Return the expected tool that a call counts as, or its own name."""
-    found = (each["tool"] for each in wanted if view.names.counts_as(call.name, each["tool"]))
-    return view.names.canonical(next(found, call.name))
+    """Return the expected tool that a call counts as, one of exactly its name before others, or its own name."""
+    own = view.names.canonical(call.name)
+    found = [view.names.canonical(each["tool"]) for each in wanted if view.names.counts_as(call.name, each["tool"])]
+    return own if own in found or not found else found[0]
 
 
 def best_pairing(wanted: Sequence[Mapping[str, Any]], view: View, policy: str) -> list[tuple[int, int]]:
