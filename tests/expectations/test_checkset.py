@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tracewitness import CheckSet, ExpectationError, Trace, check, compile_checks
+from tracewitness import CheckSet, ExpectationError, ReadError, Trace, check, compile_checks
 from tracewitness.expectations import NoOtherTools, ToolCalled, checked_aliases, checkset
 from tracewitness.expectations.plan import Monitor, Plan, Subscription
 from tracewitness.testing import agent, call, result, trace, user
@@ -114,3 +114,25 @@ def test_a_problem_of_the_trace_breaks_what_it_puts_in_doubt() -> None:
     hidden = Trace.from_events([{"call": "order", "id": 1}, {"result": "ok", "id": 2}])
     positive, negative = {"type": "tool_called", "tool": "order"}, {"type": "tool_not_called", "tool": "pay"}
     assert [one.status for one in check(hidden, [positive, negative])] == ["held", "broken", "broken"]
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        [{"call": "search"}],
+        '{"events": [{"call": "search"}]}',
+        {"choices": [{"message": {"role": "assistant", "tool_calls": [{"function": {"name": "search"}}]}}]},
+    ],
+    ids=["events", "text", "response"],
+)
+def test_a_recording_needs_no_trace_made_of_it_first(recording: Any) -> None:
+    """Whatever `read` takes is checked as the trace that it makes."""
+    expected = [{"type": "tool_called", "tool": "search"}, {"type": "tool_not_called", "tool": "search"}]
+    assert [verdict.status for verdict in check(recording, expected)] == ["held", "broken", "held"]
+
+
+@pytest.mark.parametrize("recording", [5, None, "no JSON", object()], ids=["number", "none", "text", "object"])
+def test_what_is_no_recording_is_refused(recording: Any) -> None:
+    """Before any check says something of it."""
+    with pytest.raises(ReadError):
+        check(recording, [{"type": "tool_not_called", "tool": "search"}])

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tracewitness.display import show
-from tracewitness.errors import ExpectationError, UsageError
+from tracewitness.errors import ExpectationError
 from tracewitness.expectations import wording
 from tracewitness.expectations.claims import ClaimWatch
 from tracewitness.expectations.counting import (
@@ -317,12 +317,12 @@ def _operator(number: int, given: Any) -> Operator:
 
 
 def check(
-    trace: Trace, expectations: Iterable[Any], aliases: Mapping[str, Iterable[str]] | None = None
+    trace: Any, expectations: Iterable[Any], aliases: Mapping[str, Iterable[str]] | None = None
 ) -> list[Verdict]:
     """Check a trace against expectations.
 
     Arguments:
-        trace: what the agent did.
+        trace: what the agent did: a `Trace`, or whatever `read` takes.
         expectations: operators, or mappings as in a file.
         aliases: for a tool's name, its other names.
 
@@ -331,6 +331,7 @@ def check(
 
     Raises:
         ExpectationError: an expectation is malformed.
+        ReadError: ``trace`` is none, and can't be read.
 
     >>> from tracewitness import Trace
     >>> trace = Trace.from_events([{"call": "search", "args": {"city": "LAX"}}])
@@ -338,6 +339,9 @@ def check(
     >>> verdict.status, str(verdict.near_miss)
     ('broken', "args.city: expected 'NYC', got 'LAX'")
     """
+    checks = compile_checks(expectations, aliases)
     if not isinstance(trace, Trace):
-        raise UsageError(f"check takes a Trace, not {show(trace)}; make one with Trace.from_events")
-    return compile_checks(expectations, aliases).check(trace)
+        from tracewitness.readers import read  # checking a trace needs none of the readers
+
+        trace = read(trace)
+    return checks.check(trace)
