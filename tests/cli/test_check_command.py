@@ -460,3 +460,37 @@ def test_progress_and_colour_on_a_terminal(run: Run) -> None:
     assert status == 1
     assert "\x1b[31m" in shown
     assert "BROKEN" in shown
+
+
+def test_what_can_not_be_read_is_told_once(run: Run) -> None:
+    """A case whose run can't be read is not missing too, and no line says that nothing was checked."""
+    write("one.evals.yaml", "evals: [{name: only, tool_expectations: [{type: tool_called, tool: a}]}]")
+    for name, missing in (("only.json", 0), ("other.json", 1)):
+        write(name, '{"hello": "world"}')
+        answer = run("check", "one.evals.yaml", name)
+        assert answer.status == 2
+        assert answer.out.count("MISSING") == missing
+        assert "could not be read" in answer.out
+
+
+def test_the_nearest_format_is_told_before_all_others(run: Run) -> None:
+    """A long line is cut, and what helps must not be what is cut off."""
+    write("run.json", {"candidates": {}})
+    assert "the nearest is gemini, by candidates, but" in run("check", "suite.evals.yaml", "run.json").out
+
+
+def test_the_standard_input_is_read() -> None:
+    """A dash stands for it."""
+    suite = "examples/orders/orders.evals.yaml"
+    results = Path("examples/orders/results.json")
+    told = [
+        subprocess.run(
+            [sys.executable, "-m", "tracewitness", "check", suite, source, "--quiet"],
+            input=results.read_bytes(),
+            capture_output=True,
+            check=False,
+        )
+        for source in ("-", str(results))
+    ]
+    assert told[0].returncode == told[1].returncode == 1
+    assert told[0].stdout.replace(b"/dev/stdin", str(results).encode()) == told[1].stdout

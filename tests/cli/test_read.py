@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -196,6 +197,65 @@ def test_a_missing_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         main()
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_problems_survive_being_written(run: Run) -> None:
+    """What could not be read of a recording can't be read of its JSON either, and the status says so."""
+    for recording in (ODD, [*ODD, {"role": "tool", "tool_call_id": "zz", "content": "x"}], [{"user": "x"}, {"cal": 1}]):
+        first = run(recording, "--as", "json")
+        again = run(first.out, "--as", "json")
+        assert (first.status, again.status) == (1, 1)
+        assert json.loads(again.out)["problems"] == json.loads(first.out)["problems"]
+
+
+_NOT_JSON = [
+    ('[{"call": "a", "args": {"x": NaN}}]', {"call": "a", "raw_args": '{"x": NaN}'}),
+    ('[{"call": "a"}, {"result": [Infinity]}]', {"raw_result": "[Infinity]"}),
+    ('[{"user": "a"}, {"call": "a", "at": NaN}]', {"call": "a", "at": "NaN"}),
+    ('[{"call": "a", "metadata": {"x": -Infinity}}]', {"call": "a", "metadata": {"undecoded": '{"x": -Infinity}'}}),
+]
+
+
+@pytest.mark.parametrize(("recording", "last"), _NOT_JSON)
+def test_what_json_can_not_hold(run: Run, recording: str, last: Any) -> None:
+    """In neutral form it is text, in ATIF it is refused: both are read as JSON by everybody."""
+
+    def refuse(token: str) -> None:
+        raise AssertionError(token)
+
+    out = run(recording, "--as", "json").out
+    assert json.loads(out, parse_constant=refuse)["events"][-1] == last
+    assert read(out).to_events()[-1] == last
+    atif = run(recording, "--as", "atif")
+    assert atif.status == 2 or json.loads(atif.out, parse_constant=refuse)
+
+
+_MOVING = "\x00\x1b\x7f\x85\x9b\u00ad\u200b\u200e\u2028\u202e\u2066\ufeff\U000e0041 é 😀"
+
+
+@pytest.mark.parametrize("form", ["json", "atif"])
+def test_nothing_in_json_moves_the_cursor(run: Run, form: str) -> None:
+    """It is escaped, and read back it is the same."""
+    events = [{"user": _MOVING}, {"call": _MOVING, "args": {_MOVING: _MOVING}}]
+    out = run({"name": "a", "events": events}, "--as", form).out
+    assert out.rstrip("\n").isprintable()
+    assert "é 😀" in out
+    assert read(out).to_events()[-1]["args"] == {_MOVING: _MOVING}
+
+
+def test_the_standard_input() -> None:
+    """A dash stands for it, and what comes packed is unpacked."""
+    for data in (json.dumps(CHAT).encode(), gzip.compress(json.dumps(CHAT).encode())):
+        done = subprocess.run(
+            [sys.executable, "-m", "tracewitness", "read", "-"], input=data, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"3 events, 1 call" in done.stdout
+
+
+def test_one_run_is_one(run: Run) -> None:
+    """The sentence knows."""
+    assert "there is 1 run\n" in run(ROWS[:1], "--run", "c").err
 
 
 _HOSTILE = "\x1b[31m\u202egnp.exe\r\n\x07" + "x" * 1000

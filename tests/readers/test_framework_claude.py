@@ -103,6 +103,45 @@ def test_sub_agents() -> None:
     assert [call.result for call in trace.calls] == ["There is a.txt.", "a.txt"]
 
 
+def _owned(parent: str | None, number: int, message_id: Any) -> list[dict[str, Any]]:
+    """Return a call and its result, both with an id that others use as well."""
+    call = _assistant(_use("b", "Bash", {"n": number}), message_id=message_id, parent_tool_use_id=parent)
+    return [call, _user([_result("b", f"r{number}")], parent_tool_use_id=parent)]
+
+
+@pytest.mark.parametrize("message_ids", [("m2", "m3", "m4"), ("m2", "m2", "m2"), (None, None, None)])
+@pytest.mark.parametrize("order", [(0, 2, 4, 1, 3, 5), (0, 2, 4, 5, 3, 1), (0, 1, 2, 3, 4, 5)])
+@pytest.mark.parametrize("owners", [("t1", "t2", "t3"), (None, "t1", "t2")])
+def test_one_id_in_several_agents(
+    owners: tuple[str | None, ...], order: tuple[int, ...], message_ids: tuple[Any, ...]
+) -> None:
+    """Each result is that of the call of the same agent, in whatever order they come."""
+    lines = [line for number in range(3) for line in _owned(owners[number], number, message_ids[number])]
+    begun = _assistant(*(_use(f"t{number}", "Task", {"prompt": "p"}) for number in (1, 2, 3)), message_id="m1")
+    trace = read([begun, *(lines[index] for index in order)])
+    calls = [call for call in trace.calls if call.name == "Bash"]
+    assert [(call.args, call.result) for call in calls] == [({"n": number}, f"r{number}") for number in range(3)]
+    assert [(call.metadata or {}).get("tool_use_id", call.id) for call in calls] == ["b"] * 3
+    assert [(call.metadata or {}).get("parent_tool_use_id") for call in calls] == list(owners)
+    assert trace.problems == ()
+
+
+def test_a_result_of_an_agent_that_did_not_call() -> None:
+    """It is no result of what another agent called."""
+    calls = [_owned(parent, number, None)[0] for number, parent in enumerate(("t1", "t2"))]
+    trace = read([*calls, _user([_result("b", "x")], parent_tool_use_id="t3")])
+    assert [call.result for call in trace.calls] == [UNANSWERED, UNANSWERED]
+    assert len(trace.problems) == 1
+
+
+def test_a_history_that_begins_with_that_of_another_agent() -> None:
+    """An answer that is told again is no second one."""
+    own = _assistant(_use("b", "Bash", {"n": 1}), message_id="m1")
+    trace = read([own, {**own, "parent_tool_use_id": "t1"}, _user([_result("b", "x")])])
+    assert [(call.id, call.result) for call in trace.calls] == [("b", "x")]
+    assert trace.problems == ()
+
+
 def test_an_answer_in_pieces_is_one() -> None:
     """A call that is told again, and more of it, is the same call with what was told last."""
     trace = read(
@@ -300,6 +339,116 @@ def test_sidechains_and_progress_are_sub_agents() -> None:
     ]
     assert [call.turn for call in trace.calls] == [1] * 5
     assert trace.problems == ()
+
+
+SIDES: dict[str, list[dict[str, Any]]] = {
+    "by the ids of the agents": [{"agentId": "x"}, {"agentId": "y"}],
+    "by the lines with which they began": [{"parentUuid": "u6"}, {"parentUuid": "u7"}],
+    "the main agent and another": [{"isSidechain": False}, {"agentId": "x"}],
+}
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_one_id_in_several_agents_of_a_transcript(name: str) -> None:
+    """Each result is that of the call of the same agent."""
+    first, second = ({"isSidechain": True, **side} for side in SIDES[name])
+    lines = [
+        _line("user", "u5", "hi"),
+        _line("user", "u6", "look", isSidechain=True),
+        _line("user", "u7", "look", isSidechain=True),
+        _line("assistant", "u1", [_use("b", "Bash", {"n": 1})], "m1", **first),
+        _line("assistant", "u2", [_use("b", "Bash", {"n": 2})], "m2", **second),
+        _line("user", "u3", [_result("b", "r1")], **first),
+        _line("user", "u4", [_result("b", "r2")], **second),
+    ]
+    trace = read(lines)
+    assert [(call.args, call.result) for call in trace.calls] == [({"n": 1}, "r1"), ({"n": 2}, "r2")]
+    assert trace.problems == ()
+
+
+def test_one_id_in_lines_of_progress() -> None:
+    """They name the call that began the sub-agent."""
+    lines = [
+        _line("user", "u1", "hi"),
+        _line("assistant", "u2", [_use("t1", "Task", {}), _use("t2", "Task", {})], "m0"),
+    ]
+    for parent, number in (("t1", 3), ("t2", 4)):
+        inner = _line("assistant", f"u{number}", [_use("b", "Bash", {"n": number})], f"m{number}")
+        lines.append({"type": "progress", "parentToolUseID": parent, "data": {"message": inner}, "sessionId": "s1"})
+    for parent, number in (("t1", 3), ("t2", 4)):
+        inner = _line("user", f"u{number + 2}", [_result("b", f"r{number}")])
+        lines.append({"type": "progress", "parentToolUseID": parent, "data": {"message": inner}, "sessionId": "s1"})
+    calls = [call for call in read(lines).calls if call.name == "Bash"]
+    assert [(call.args, call.result, call.agent) for call in calls] == [
+        ({"n": 3}, "r3", "Task"),
+        ({"n": 4}, "r4", "Task"),
+    ]
+
+
+SECOND = {"sessionId": "s2"}
+SESSIONS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, list[str]]]]] = {
+    "two, one after the other": (
+        [
+            _line("user", "u1", "hi"),
+            _line("assistant", "u2", [_use("t1", "a", {})]),
+            {"type": "summary", "summary": "x", "leafUuid": "u2"},
+            _line("user", "u3", "ho", **SECOND),
+            _line("assistant", "u4", [_use("t1", "b", {})], parentUuid="u3", **SECOND),
+        ],
+        [("s1", ["a"]), ("s2", ["b"])],
+    ),
+    "two that alternate": (
+        [
+            _line("assistant", "u1", [_use("t1", "a", {})]),
+            _line("assistant", "u2", [_use("t2", "b", {})], **SECOND),
+            _line("assistant", "u3", [_use("t3", "c", {})], parentUuid="u1"),
+        ],
+        [("s1", ["a", "c"]), ("s2", ["b"])],
+    ),
+    "one that goes on from another": (
+        [
+            _line("assistant", "u1", [_use("t1", "a", {})]),
+            _line("assistant", "u2", [_use("t2", "b", {})], parentUuid="u1", **SECOND),
+            _line("assistant", "u3", [_use("t3", "c", {})], parentUuid="u2", sessionId="s3"),
+        ],
+        [("s1", ["a", "b", "c"])],
+    ),
+    "one that goes on from what was compacted": (
+        [
+            _line("assistant", "u1", [_use("t1", "a", {})]),
+            _line("assistant", "u2", [_use("t2", "b", {})], logicalParentUuid="u1", **SECOND),
+        ],
+        [("s1", ["a", "b"])],
+    ),
+    "one that is found later to go on from another": (
+        [
+            _line("assistant", "u1", [_use("t1", "a", {})]),
+            _line("assistant", "u2", [_use("t2", "b", {})], **SECOND),
+            _line("assistant", "u3", [_use("t3", "c", {})], parentUuid="u1", **SECOND),
+        ],
+        [("s1", ["a", "b", "c"])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_sessions_are_runs(name: str) -> None:
+    """In a list, in JSON Lines and in a mapping; nothing is lost."""
+    lines, expected = SESSIONS[name]
+    for source in (lines, "\n".join(map(json.dumps, lines)), {"messages": lines}):
+        traces = list(read_all(source))
+        assert [(trace.name, [call.name for call in trace.calls]) for trace in traces] == expected
+        assert [problem for trace in traces for problem in trace.problems] == []
+    if len(expected) > 1:
+        with pytest.raises(ReadError, match="several runs"):
+            read(lines)
+
+
+def test_problems_of_sessions_say_where_they_are() -> None:
+    """By the place in the whole file."""
+    lines = [_line("user", "u1", "hi"), _line("user", "u2", "ho", **SECOND), "{", {"type": "", **SECOND}]
+    traces = list(read_all(lines, "claude-code"))
+    assert [[problem.place for problem in trace.problems] for trace in traces] == [[], ["$[2]", "$[3]"]]
 
 
 def test_a_sub_agents_own_transcript() -> None:

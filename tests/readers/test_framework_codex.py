@@ -229,6 +229,92 @@ def test_errors_of_older_versions(code: int, is_error: bool) -> None:
         assert read([_call("c1"), _output("c1", odd)]).calls[0].is_error is None
 
 
+def _said(role: str, text: str) -> dict[str, Any]:
+    """Return the event that tells of a message."""
+    return _line("event_msg", type="user_message" if role == "user" else "agent_message", message=text)
+
+
+def _done(kind: str, **item: Any) -> dict[str, Any]:
+    return _line("event_msg", type="item_completed", item={"type": kind, **item})
+
+
+IMAGE = [{"type": "input_text", "text": "<image>"}, {"type": "input_image"}, {"type": "input_text", "text": "</image>"}]
+MESSAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]]]] = {
+    "only in an event": ([_said("user", "hi"), _said("agent", "ho")], [("user", "hi"), ("agent", "ho")]),
+    "in an item before and after": (
+        [_message("user", "hi"), _said("user", "hi"), _said("agent", "ho"), _message("assistant", "ho")],
+        [("user", "hi"), ("agent", "ho")],
+    ),
+    "one with an item and one without": (
+        [_message("assistant", "ho"), _said("agent", "ho"), _said("agent", "he")],
+        [("agent", "ho"), ("agent", "he")],
+    ),
+    "twice, and one item": (
+        [_message("assistant", "ho"), _said("agent", "ho"), _said("agent", "ho")],
+        [("agent", "ho"), ("agent", "ho")],
+    ),
+    "twice, and no item": ([_said("agent", "ho"), _said("agent", "ho")], [("agent", "ho"), ("agent", "ho")]),
+    "in events of two types": (
+        [_said("agent", "ho"), _done("AgentMessage", content=[{"type": "Text", "text": "ho"}])],
+        [("agent", "ho")],
+    ),
+    "in an event of the other type": (
+        [_done("UserMessage", content=[{"type": "text", "text": "hi"}]), _done("AgentMessage", text="ho")],
+        [("user", "hi"), ("agent", "ho")],
+    ),
+    "an agent says what the user said": (
+        [_message("user", "hi"), _said("user", "hi"), _said("agent", "hi")],
+        [("user", "hi"), ("agent", "hi")],
+    ),
+    "with what is not shown": (
+        [_message("assistant", "ho<oai-mem-citation>x</oai-mem-citation>"), _said("agent", "ho\n")],
+        [("agent", "ho<oai-mem-citation>x</oai-mem-citation>")],
+    ),
+    "an image": (
+        [_line("response_item", type="message", role="user", content=IMAGE), _said("user", "")],
+        [("user", "<image>\n</image>")],
+    ),
+    "what the program adds": (
+        [
+            {
+                "type": "event_msg",
+                "payload": {"type": "user_message", "message": "<environment>", "kind": "environment_context"},
+            }
+        ],
+        [("system", "<environment>")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages_are_told_once(name: str) -> None:
+    """By an item, or by an event where no item tells of them."""
+    lines, expected = MESSAGES[name]
+    trace = read([_line("session_meta", id="s1"), *lines])
+    told = [
+        next((role, event[role]) for role in ("user", "agent", "system") if role in event)
+        for event in trace.to_events()
+    ]
+    assert told == expected
+    assert trace.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ({"type": "turn_aborted", "reason": "interrupted"}, "aborted: 'interrupted'"),
+        ({"type": "turn_aborted"}, "aborted: None"),
+        ({"type": "agent_message", "message": 5}, "a text or a list, not 5"),
+        ({"type": "user_message"}, "a text or a list, not None"),
+    ],
+)
+def test_what_ended_a_turn_or_is_no_message_is_a_problem(event: Any, reason: str) -> None:
+    """One that hides no call."""
+    (problem,) = read([_call("c1"), _output("c1", "x"), _line("event_msg", **event)]).problems
+    assert reason in problem.reason
+    assert not problem.hides_call
+
+
 def test_a_call_that_only_an_event_tells_of() -> None:
     """What a script of the agent called has no item. What a user ran is no call of the agent."""
     inner = {"type": "McpToolCall", "id": "x1", **USED, "status": "completed", "result": {"content": []}}

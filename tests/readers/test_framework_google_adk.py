@@ -113,6 +113,59 @@ def test_what_a_person_is_asked_is_no_call() -> None:
     assert trace.problems == ()
 
 
+ASKED = {"originalFunctionCall": {"name": "a", "args": {}, "id": "adk-1"}}
+INTERIM: dict[str, dict[str, Any]] = {
+    "it takes long": {"call": {"longRunningToolIds": ["adk-1"]}},
+    "a person has to confirm it": {"ask": _part("functionCall", name="adk_request_confirmation", args=ASKED, id="q")},
+    "it needs a credential": {
+        "ask": _part("functionCall", name="adk_request_credential", args={"functionCallId": "adk-1"}, id="q")
+    },
+    "its answer says that it waits": {"answer": {"actions": {"requestedToolConfirmations": {"adk-1": {"hint": ""}}}}},
+    "its answer asks for a credential": {"answer": {"actions": {"requestedAuthConfigs": {"adk-1": {}}}}},
+}
+FINAL: dict[str, dict[str, Any]] = {
+    "an ordinary tool": {},
+    "another call takes long": {"call": {"longRunningToolIds": ["adk-2"]}},
+    "another call is asked for": {
+        "ask": _part("functionCall", name="adk_request_credential", args={"functionCallId": "adk-2"}, id="q")
+    },
+    "a person is asked, for no call": {"ask": _part("functionCall", name="adk_request_input", args={}, id="q")},
+    "ids that are none": {
+        "call": {"longRunningToolIds": ["", 1, None]},
+        "answer": {"actions": {"requestedAuthConfigs": ["x"], "requestedToolConfirmations": {"": {}}}},
+    },
+}
+
+
+def _answered_twice(case: dict[str, Any]) -> Trace:
+    boom = _part("functionResponse", name="a", response={"error": "boom"}, id="adk-1")
+    ask = [_event(case["ask"])] if "ask" in case else []
+    first = _event(ANSWER, id="e2", **case.get("answer", {}))
+    return read([_event(CALL, id="e1", **case.get("call", {})), *ask, first, _event(boom, id="e3")])
+
+
+@pytest.mark.parametrize("name", INTERIM)
+def test_an_answer_on_the_way_is_no_result(name: str) -> None:
+    trace = _answered_twice(INTERIM[name])
+    assert ([call.result for call in trace.calls], trace.problems) == ([{"error": "boom"}], ())
+
+
+@pytest.mark.parametrize("name", FINAL)
+def test_of_two_answers_none_is_lost(name: str) -> None:
+    """The first one is the result, and that there is a second one is a problem."""
+    trace = _answered_twice(FINAL[name])
+    assert [event["result"] for event in trace.to_events() if "result" in event] == [{"result": 2}, {"error": "boom"}]
+    assert [call.result for call in trace.calls] == [{"result": 2}]
+    assert ["no unanswered call" in problem.reason for problem in trace.problems] == [True]
+
+
+def test_two_answers_in_one_event() -> None:
+    """They are two all the same."""
+    boom = _part("functionResponse", name="a", response={"error": "boom"}, id="adk-1")
+    trace = read([_event(CALL), _event(ANSWER, boom)])
+    assert (trace.calls[0].result, len(trace.problems)) == ({"result": 2}, 1)
+
+
 def test_ids_that_are_used_again() -> None:
     """Each call has its own result, and none is taken for an earlier word of another."""
     other = _part("functionResponse", name="b", response=3, id="adk-1")

@@ -245,6 +245,52 @@ PROBLEMS: dict[str, tuple[Any, str]] = {
 }
 
 
+def kept(*calls: tuple[str, Any, str], **fields: Any) -> dict[str, Any]:
+    """Return what a provider wrote: calls with name, id and arguments."""
+    copies = [{"id": call_id, "function": {"name": name, "arguments": text}} for name, call_id, text in calls]
+    return {"additional_kwargs": {"tool_calls": copies, **fields}}
+
+
+KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "the same": (ai(call(q=1), **kept(("search", "c1", '{"q": 1}'))), ["search"]),
+    "one more": (ai(call(), **kept(("search", "c1", "{}"), ("b", "c2", "{}"))), ["search", "b"]),
+    "one more, before": (ai(call(), **kept(("b", "c2", "{}"), ("search", "c1", "{}"))), ["b", "search"]),
+    "one more of the same tool": (ai(call(), **kept(("search", "c1", "{}"), ("search", "c2", "{}"))), ["search"] * 2),
+    "only there": (ai(**kept(("b", "c2", "{}"))), ["b"]),
+    "another": (ai(call(), **kept(("b", "c2", "{}"))), ["b", "search"]),
+    "one that could not be parsed": (
+        ai(invalid_tool_calls=[{"name": "b", "args": "{", "id": "c1", "error": "e"}], **kept(("b", "c1", "{"))),
+        ["b"],
+    ),
+    "with another id": (ai(call(q=1), **kept(("search", "x", '{"q": 1}'))), ["search"]),
+    "with another id and other arguments": (ai(call(q=1), **kept(("search", "x", '{"q": 2}'))), ["search"] * 2),
+    "one of two with another id": (
+        ai(call(q=1), **kept(("search", "x", '{"q": 1}'), ("search", "y", '{"q": 1}'))),
+        ["search"] * 2,
+    ),
+    "without an id": (ai(call(), **kept(("search", None, "{}"))), ["search"]),
+    "of another tool, without an id": (ai(call(), **kept(("b", None, "{}"))), ["search", "b"]),
+    "listed without an id": (ai(call(call_id=None), **kept(("search", "x", "{}"))), ["search"]),
+    "the only function": (
+        ai(call(), additional_kwargs={"function_call": {"name": "search", "arguments": "{}"}}),
+        ["search"],
+    ),
+    "another function": (
+        ai(call(), additional_kwargs={"function_call": {"name": "b", "arguments": "{}"}}),
+        ["search", "b"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_calls_as_the_provider_wrote_them(name: str) -> None:
+    """Each call once, also one that the message lists nowhere else."""
+    message, names = KEPT[name]
+    trace = read([HUMAN, message])
+    assert [made.name for made in trace.calls] == names
+    assert [problem for problem in trace.problems if problem.hides_call] == []
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_what_makes_no_sense_is_a_problem(name: str) -> None:
     document, reason = PROBLEMS[name]
@@ -261,6 +307,58 @@ def test_a_stream_of_states_tells_every_message_once() -> None:
     document = [{"messages": [HUMAN]}, {"messages": first}, {"messages": first}, {"messages": second}]
     assert detected_names(document) == ["langchain"]
     assert read(document).to_events() == read(second).to_events()
+
+
+NODES = ("agent", "call", "end", "model", "raw_result", "result", "system", "transfer", "user")
+
+
+@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("others", [("tools",), ("tools", "agent"), ("result", "user")])
+def test_nodes_may_be_called_anything(node: str, others: tuple[str, ...]) -> None:
+    """Also what events of a trace are called."""
+    document: list[Any] = [{node: {"messages": [ai(call())]}}, {others[0]: {"messages": [tool("1")]}}]
+    document += [{others[-1]: None}, {node: {"messages": [DONE]}}]
+    assert detected_names(document) == ["langchain"]
+    for source in (document, json.dumps(document)):
+        (trace,) = read_all(source)
+        assert trace.to_events() == read([ai(call()), tool("1"), DONE]).to_events()
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [{"user": "hi"}, {"call": "a"}, {"result": {"messages": [HUMAN, DONE]}}],
+        [{"call": "a", "args": {"messages": [HUMAN]}}, {"result": {"messages": [HUMAN]}}, {"result": {"x": [DONE]}}],
+        [{"user": "hi"}, {"result": {"messages": [HUMAN]}, "of": "a"}],
+    ],
+)
+def test_events_that_hold_messages_stay_events(events: Any) -> None:
+    """A tool may give back messages of any kind."""
+    assert detected_names(events) == ["neutral"]
+
+
+def task(name: str, number: int, given: Any, *, wrap: Any = dict) -> list[dict[str, Any]]:
+    """Return what a stream tells of the beginning and of the end of a task."""
+    history, gave = given
+    begun = {"id": str(number), "name": name, "input": {"messages": history}, "triggers": ["x"]}
+    return [
+        begun,
+        {"id": str(number), "name": name, "error": None, "result": wrap({"messages": gave}), "interrupts": []},
+    ]
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+@pytest.mark.parametrize("wrap", [dict, lambda state: [list(item) for item in state.items()]])
+def test_a_stream_of_tasks(wrap: Any, has_ids: bool) -> None:
+    """What a task is given was told before."""
+    told = [HUMAN, ai(call()), tool("1"), DONE]
+    told = [{**item, "id": f"m{number}"} for number, item in enumerate(told)] if has_ids else told
+    names = enumerate(("agent", "tools", "agent"), 1)
+    document = [part for end, name in names for part in task(name, end, (told[:end], [told[end]]), wrap=wrap)]
+    assert detected_names(document) == ["langchain"]
+    for source in (document, json.dumps(document)):
+        (trace,) = read_all(source)
+        assert trace.to_events() == read(told).to_events()
 
 
 def test_a_later_version_of_a_message_is_the_one_that_counts() -> None:

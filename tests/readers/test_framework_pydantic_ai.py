@@ -195,6 +195,38 @@ def test_arguments_that_are_none(args: Any) -> None:
     assert isinstance(found.args, MalformedArguments)
 
 
+ASKED = request({"part_kind": "user-prompt", "content": "hi"})
+NEW = {
+    "after the history": {"message_history": [ASKED], "new_messages": [response(call()), request(result("x"))]},
+    "before the history, in the file": {"new_messages": [response(call()), request(result("x"))], "messages": [ASKED]},
+    "the last of the history": {
+        "message_history": [ASKED, response(call()), request(result("x"))],
+        "new_messages": [response(call()), request(result("x"))],
+    },
+    "all there is": {"new_messages": [ASKED, response(call()), request(result("x"))], "message_history": None},
+    "none": {"message_history": [ASKED, response(call()), request(result("x"))], "new_messages": []},
+    "of a state": {
+        "_state": {"message_history": [ASKED]},
+        "new_messages": [response(call()), request(result("x"))],
+    },
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_new_messages(name: str) -> None:
+    """The history and what is new, each once and in order."""
+    assert detected_names(NEW[name]) == ["pydantic-ai"]
+    trace = read(NEW[name])
+    assert trace.to_events() == read([ASKED, response(call()), request(result("x"))]).to_events()
+    assert trace.problems == ()
+
+
+def test_a_history_that_is_none() -> None:
+    """It is not passed over."""
+    with pytest.raises(ReadError):
+        read({"message_history": {"x": 1}, "new_messages": [ASKED]}, "pydantic-ai")
+
+
 def test_arguments_that_look_wrapped_and_are_not() -> None:
     arguments = {"args_dict": {"q": 1}, "limit": 2}
     assert called(read(response(call(args=arguments)))) == [("search", arguments)]

@@ -169,6 +169,16 @@ def test_what_can_not_be_understood_may_hide_a_call(item: Any) -> None:
     assert trace.problems[0].place.startswith("$[1]")
 
 
+@pytest.mark.parametrize("step", [_step(_call()), {"step_number": 1, "tool_calls": [_call()]}])
+def test_messages_beside_the_steps(step: Any) -> None:
+    """They are not passed over, but where they are the steps once more, as some versions have it."""
+    beside = read({"messages": [{"role": "user", "content": "hi"}], "steps": [step]})
+    assert [call.name for call in beside.calls] == ["search"]
+    assert [(problem.place, problem.hides_call) for problem in beside.problems] == [("$.messages", True)]
+    for messages in ([], [step]):
+        assert read({"messages": messages, "steps": [step]}).problems == ()
+
+
 def test_detection() -> None:
     """Each kind of document is known, and others are not taken for it."""
     step = _step(_call())

@@ -197,6 +197,18 @@ def test_a_file_of_simulations() -> None:
         read({"tasks": [], "simulations": []})
 
 
+@pytest.mark.parametrize("beside", [{}, {"tasks": []}])
+@pytest.mark.parametrize("ending", [{}, {"termination_reason": "user_stop"}])
+def test_messages_beside_simulations(beside: Any, ending: Any) -> None:
+    """They are a run of their own."""
+    call = {"id": "c1", "name": "order", "arguments": {}}
+    simulation = {"task_id": "7", "messages": [{"role": "assistant", "content": "", "tool_calls": [call]}], **ending}
+    asked = [{"role": "user", "content": "hi"}]
+    traces = list(read_all({"messages": asked, "simulations": [simulation], **beside}))
+    assert [(trace.name, [call.name for call in trace.calls]) for trace in traces] == [("", []), ("7", ["order"])]
+    assert traces[0].to_events() == [{"user": "hi"}]
+
+
 @pytest.mark.parametrize("reason", ["max_steps", "too_many_errors", "agent_error", None, ["user_stop"]])
 def test_a_simulation_that_was_cut_off_did_not_end(reason: Any) -> None:
     """Nobody ended it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -43,9 +42,12 @@ def test_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         while "tool_calls" in (message := chat(list(messages))["choices"][0]["message"]):
             messages.append(message)
             for call in message["tool_calls"]:
-                with contextlib.suppress(RuntimeError):
-                    traced[call["function"]["name"]](**json.loads(call["function"]["arguments"]))
-                messages.append({"role": "tool", "tool_call_id": call["id"], "content": "(told)"})
+                function = call["function"]
+                try:
+                    told = json.dumps(traced[function["name"]](**json.loads(function["arguments"])))
+                except RuntimeError as error:
+                    told = f"Error: {error}"
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": told})
         return message["content"]
 
     agent("Find.")

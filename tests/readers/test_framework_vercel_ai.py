@@ -225,6 +225,49 @@ def test_messages_that_hold_invocations() -> None:
     assert [(call.args, call.result) for call in trace.calls] == [({"n": 1}, 2)]
 
 
+ASKED: list[Any] = [{"role": "user", "content": "hi"}]
+TOLD = [{"user": "hi"}, {"call": "search", "args": {"q": 1}, "id": "c1"}, {"result": "x", "of": "search", "id": "c1"}]
+LISTED: dict[str, Any] = {"toolCalls": [_call(args={"q": 1})], "toolResults": [_result(result="x")]}
+ANSWERED = [*ASKED, {"role": "assistant", "content": [_call(args={"q": 1})]}]
+ANSWERED += [{"role": "tool", "content": [_result(result="x")]}, {"role": "assistant", "content": "Done."}]
+DONE = {"text": "Done.", "finishReason": "stop", "toolCalls": [], "toolResults": []}
+CONTENT = {"content": [_call(args={"q": 1}), _result(result="x")], "finishReason": "tool-calls"}
+BESIDE: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "steps": ({"messages": ASKED, "steps": [LISTED]}, TOLD),
+    "steps that end": ({"messages": ASKED, "steps": [{**LISTED, "finishReason": "tool-calls"}]}, TOLD),
+    "steps with content": ({"messages": ASKED, "steps": [CONTENT]}, [*TOLD[:2], {**TOLD[2]}]),
+    "messages of the user interface": ({"messages": [_ui(_text("hi"), role="user")], "steps": [LISTED]}, TOLD),
+    "steps in the file before": ({"steps": [LISTED], "messages": ASKED}, TOLD),
+    "a result": ({"messages": ASKED, **LISTED}, TOLD),
+    "a result and its steps": ({"messages": ASKED, "steps": [LISTED], **LISTED}, TOLD),
+    "no messages": ({**LISTED}, TOLD[1:]),
+    "steps alone": ({"steps": [LISTED]}, TOLD[1:]),
+    "steps that the messages tell": ({"messages": ANSWERED, "steps": [LISTED, DONE]}, [*TOLD, {"agent": "Done."}]),
+    "content that the messages tell": ({"messages": ANSWERED, "steps": [CONTENT, DONE]}, [*TOLD, {"agent": "Done."}]),
+    "a result of which the messages tell the call": ({"messages": ANSWERED[:2], **LISTED}, TOLD),
+    "one step more": (
+        {"messages": ANSWERED, "steps": [LISTED, DONE, DONE]},
+        [*TOLD, {"agent": "Done."}, {"agent": "Done."}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_results_beside_messages(name: str) -> None:
+    """Both are read, in order, and what both tell is told once."""
+    document, events = BESIDE[name]
+    trace = read(document)
+    assert trace.to_events() == events
+    assert trace.problems == ()
+
+
+@pytest.mark.parametrize("parts", [{}, {"parts": [_text("x")]}])
+def test_calls_of_another_format_in_a_message(parts: Any) -> None:
+    """They are not passed over."""
+    message = {"role": "assistant", "content": "x", "tool_calls": [{"id": "a"}], **parts}
+    assert [problem.hides_call for problem in read([message], "vercel-ai").problems] == [True]
+
+
 def test_a_stream_that_broke_off() -> None:
     """Half a call, half a text, and pieces that belong to nothing."""
     trace = read(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.errors import ReadError
-from tracewitness.readers import decode_trace, read_neutral, trace_of
+from tracewitness.readers import decode_trace, read, read_neutral, trace_of
 from tracewitness.trace import MalformedArguments, MalformedResult, ToolCall, Unreadable
 
 _EVENTS: list[dict[str, Any]] = [
@@ -134,9 +134,9 @@ def test_two_accounts_of_one_run_are_an_error(document: dict[str, Any]) -> None:
     other = next(key for key in ("results", "detailed_trace") if key in document)
     with pytest.raises(ReadError, match=f"both events and {other}"):
         decode_trace(json.dumps(document).encode())
-    for read in (read_neutral, trace_of):
+    for reading in (read_neutral, trace_of):
         with pytest.raises(ReadError, match=f"both events and {other}"):
-            read(document)
+            reading(document)
 
 
 def test_a_deep_result_may_be_looked_at_deep_in_a_stack() -> None:
@@ -225,3 +225,53 @@ def test_both_ways_make_the_same_trace(events: list[dict[str, Any]]) -> None:
     assert quick == plain
     assert [str(problem) for problem in quick.problems] == [str(problem) for problem in plain.problems]
     assert [repr(event) for event in quick.events] == [repr(event) for event in plain.events]
+
+
+# --------------------------------------------------------------------------------------------- problems written with it
+
+_GOOD = {"reason": "an unknown role", "position": None, "place": "$[3]", "hides_call": True}
+_WRITTEN = [
+    [],
+    None,
+    [_GOOD],
+    [{"reason": "x"}],
+    [_GOOD, {**_GOOD, "hides_call": False, "position": 0}],
+    [{**_GOOD, "position": 1}],
+    [{**_GOOD, "position": 9}],
+    [{**_GOOD, "position": -1}],
+    [{**_GOOD, "hides_call": "no"}],
+    [{"place": "x"}],
+    [5],
+    5,
+    {},
+    "x",
+    {"reason": "x"},
+]
+
+
+@pytest.mark.parametrize("written", _WRITTEN, ids=str)
+def test_problems_that_were_written_are_problems(written: Any) -> None:
+    """Whichever way the document is decoded; one that can't be read may hide anything."""
+    document = {"events": [{"user": "hi"}, {"call": "a"}], "problems": written}
+    told = [
+        read_neutral(document),
+        read(document),
+        read(json.dumps(document)),
+        decode_trace(json.dumps(document).encode()),
+    ]
+    expected = [] if written is None else written if isinstance(written, list) else [written]
+    for trace in told:
+        assert len(trace.problems) == len(expected)
+        for problem, item in zip(trace.problems, expected, strict=True):
+            if isinstance(item, dict) and item.get("hides_call") != "no":
+                assert item.get("reason", "") in problem.reason
+            assert problem.hides_call or item["hides_call"] is False
+    assert len({str(trace.problems) for trace in told}) == 1
+
+
+def test_problems_of_events_are_not_doubled() -> None:
+    """They are found again; where they stood is kept."""
+    found = read([{"user": "hi"}, {"cal": 1}]).problems[0]
+    written = {"reason": found.reason, "position": 1, "place": "$.x[7]", "hides_call": found.hides_call}
+    trace = read_neutral({"events": [{"user": "hi"}, {"cal": 1}], "problems": [written]})
+    assert [(problem.reason, problem.place) for problem in trace.problems] == [(found.reason, "$.x[7]")]

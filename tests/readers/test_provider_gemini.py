@@ -252,3 +252,37 @@ def test_an_open_call_and_an_unknown_result() -> None:
 def test_other_formats_are_not_taken_for_it(document: Any) -> None:
     """Parts of other formats say their type."""
     assert "gemini" not in [reader.name for reader in detected(document)]
+
+
+@pytest.mark.parametrize(
+    ("part", "events"),
+    [
+        ({"text": "Hi.", **_call()}, [{"agent": "Hi."}, {"call": "search", "args": {}}]),
+        ({"text": "", **_call()}, [{"call": "search", "args": {}}]),
+        ({"text": "hm", "thought": True, **_call()}, [{"call": "search", "args": {}}]),
+        (
+            {"text": "Hi.", "executableCode": {"code": "1"}},
+            [{"agent": "Hi."}, {"call": "code_execution", "args": {"code": "1"}}],
+        ),
+    ],
+)
+def test_text_beside_a_call_in_one_part(part: Any, events: list[Any]) -> None:
+    """Both are read."""
+    for document in ([_model(part)], _response(part)):
+        trace = read(document)
+        assert trace.to_events() == events
+        assert trace.problems == ()
+
+
+def test_text_beside_a_result_in_one_part() -> None:
+    """It is what the user said."""
+    trace = read([_model(_call()), _user({"text": "So?", **_result(response={"r": 1})})])
+    assert trace.to_events()[1:] == [{"result": {"r": 1}, "of": "search"}, {"user": "So?"}]
+
+
+def test_text_beside_a_call_in_one_block_of_bedrock() -> None:
+    """Its blocks are much like parts."""
+    use = {"toolUseId": "c1", "name": "a", "input": {}}
+    trace = read([{"role": "assistant", "content": [{"text": "Hi.", "toolUse": use}]}])
+    assert trace.to_events() == [{"agent": "Hi."}, {"call": "a", "args": {}, "id": "c1"}]
+    assert trace.problems == ()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 import json
+import re
 import subprocess
 import sys
+from collections import deque
+from collections.abc import Iterator
 from enum import Enum
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +17,9 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from tracewitness import check
 from tracewitness.errors import ReadError, UsageError
-from tracewitness.readers import READERS, Reader, iter_runs, read, register_reader, trace_of
+from tracewitness.readers import READERS, Reader, iter_runs, read, read_all, register_reader, trace_of
 from tracewitness.readers.objects import is_sdk_object, plain
 from tracewitness.trace import Record, Trace
 
@@ -68,7 +74,7 @@ class MappingLike(dict):  # type: ignore[type-arg]
 def test_one_item_alone(name: str) -> None:
     """A message, an item or a content needs no list around it; an event has one."""
     if name == "neutral":
-        with pytest.raises(ReadError, match="in one of the formats"):
+        with pytest.raises(ReadError, match="no known format: the nearest is neutral"):
             read(NEUTRAL[0])
     else:
         assert read(ALL[name][0]).to_events() == NEUTRAL
@@ -136,21 +142,25 @@ def test_no_format_at_all_is_an_error(document: Any, parts: list[str]) -> None:
     """It says which formats were tried, what is there, and why the nearest failed."""
     with pytest.raises(ReadError) as raised:
         read(document)
+    told = str(raised.value)
     for part in [*parts, *ALL, "simulation result"]:
-        assert part in str(raised.value)
+        assert part in told
+    assert told.startswith("no known format: the nearest is" if "nearest" in parts[0] else "no known format: this has")
+    assert max(map(told.index, parts)) < told.index("tracewitness formats") < told.index("openai-responses")
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "not JSON"),
+        ("", "it is empty"),
+        (" \n", "it is empty"),
         ("hello", "not JSON"),
         (b"\xff", "not UTF-8"),
         ("\ud800", "not Unicode"),
         ("[" * 100_000, "nested too deeply"),
         ('{"messages": [], "messages": []}', "stands twice"),
     ],
-    ids=["empty", "words", "bytes", "surrogate", "deep", "twice"],
+    ids=["empty", "blank", "words", "bytes", "surrogate", "deep", "twice"],
 )
 def test_what_is_no_json_is_an_error(text: Any, reason: str) -> None:
     """The reason is that of the decoder."""
@@ -192,6 +202,101 @@ def test_an_error_of_a_provider_is_no_evidence() -> None:
 def test_an_empty_list_is_no_evidence() -> None:
     """Nothing was recorded."""
     assert read([]).no_evidence == "the recording is empty"
+
+
+# ------------------------------------------------------------------------------------- what stands beside what was read
+
+_CALL = {"id": "c9", "type": "function", "function": {"name": "delete", "arguments": "{}"}}
+_MESSAGE = {"role": "assistant", "content": None, "tool_calls": [_CALL]}
+_ANSWER = {"object": "chat.completion", "choices": [{"index": 0, "message": _MESSAGE}]}
+_BESIDE = {
+    "completion": _ANSWER,
+    "message": _MESSAGE,
+    "messages": [_MESSAGE],
+    "anthropic": {"content": [{"type": "tool_use", "id": "c9", "name": "delete", "input": {}}]},
+    "gemini": {"candidates": [{"content": {"parts": [{"functionCall": {"name": "delete"}}]}}]},
+    "bedrock": {"message": {"content": [{"toolUse": {"toolUseId": "c9", "name": "delete", "input": {}}}]}},
+    "responses": [{"type": "function_call", "call_id": "c9", "name": "delete", "arguments": "{}"}],
+    "pydantic": [{"kind": "response", "parts": [{"part_kind": "tool-call", "tool_name": "delete", "args": {}}]}],
+    "vercel": [{"toolCalls": [{"type": "tool-call", "toolCallId": "c9", "toolName": "delete", "input": {}}]}],
+    "neutral": [{"call": "delete"}],
+    "deep": {"a": [{"b": [{"c": _MESSAGE}]}]},
+}
+
+
+@pytest.mark.parametrize("key", ["reply", "generation", "answers", "new_items", "outputs", "final", "x-y", "next"])
+@pytest.mark.parametrize("beside", _BESIDE.values(), ids=_BESIDE)
+def test_a_call_beside_what_was_read_is_a_problem(key: str, beside: Any) -> None:
+    """The key is named, and nothing says that the tool was not called."""
+    _assert_doubted(read({"model": "m", "messages": PLAIN, key: beside}), key)
+    _assert_doubted(read({"events": [{"user": "hi"}], key: beside}), key)
+
+
+def _assert_doubted(trace: Trace, key: str) -> None:
+    assert any(problem.hides_call and key in str(problem) for problem in trace.problems)
+    assert not any(verdict.held for verdict in check(trace, [{"type": "tool_not_called", "tool": "delete"}]))
+
+
+_TOOL = {"type": "function", "function": {"name": "a", "parameters": {"properties": {"tool_calls": {"type": "array"}}}}}
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"tools": [_TOOL]},
+        {"functions": [{"name": "function_call", "parameters": {"function_call": {"type": "object"}}}]},
+        {"toolConfig": {"toolUse": {"x": 1}}},
+        {"metadata": {"tool_calls": [1]}},
+        {"usage": {"tool_calls": {"a": 1}}},
+        {"response_format": {"schema": {"tool_calls": {"type": "array"}}}},
+        {"expected": [_MESSAGE]},
+        {"scores": [{"tool_calls": 3}], "tool_calls": []},
+        {"output": {"text": "Hello.", "tool_calls": None}},
+        {"last": CHAT[0]},
+    ],
+    ids=lambda beside: next(iter(beside)),
+)
+def test_what_is_no_call_beside_what_was_read_is_none(beside: dict[str, Any]) -> None:
+    """Tools that could be called, what was expected, counts, and calls that were read elsewhere."""
+    assert read({"messages": PLAIN + CHAT, **beside}).problems == ()
+
+
+@pytest.mark.parametrize("names", [("request", "response"), ("req", "res"), ("prompt", "completion")])
+def test_a_request_and_its_response_are_not_two_runs(names: tuple[str, str]) -> None:
+    """Whichever order they stand in."""
+    sides = dict(zip(names, ({"messages": PLAIN}, _ANSWER), strict=True))
+    for document in (sides, dict(reversed(sides.items()))):
+        with pytest.raises(ReadError, match="two sides of one run"):
+            list(read_all(document))
+
+
+# -------------------------------------------------------------------------------------------- data that is no recording
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [{"type": "message", "user": "U1", "text": "hi", "ts": "1"}],
+        {"events": [{"title": "Party", "start": 1, "end": 2}]},
+        {"events": [{"cal": "misspelt"}]},
+        [{"jsonrpc": "2.0", "id": 1, "result": "0x1"}, {"jsonrpc": "2.0", "id": 2, "result": 5}],
+        [{"result": "pass"}, {"result": "fail"}],
+        [{"user": "bob", "age": 1}, {"user": "alice", "age": 2}],
+        [{"call": "mum", "duration": 3}],
+    ],
+)
+def test_plain_data_is_no_trace(document: Any) -> None:
+    """Where no event is as it should be, it is none; the error says what is odd of the first."""
+    for source in (document, json.dumps(document)):
+        with pytest.raises(ReadError, match=r"no known format: the nearest is neutral, by .*, but event 0: "):
+            read(source)
+
+
+@pytest.mark.parametrize("odd", [{"cal": "misspelt"}, {"call": "a", "arg": {}}, {"title": "Party"}, 5])
+def test_one_event_as_it_should_be_makes_a_trace(odd: Any) -> None:
+    """The others are problems."""
+    for document in ([{"user": "hi"}, odd], {"events": [{"user": "hi"}, odd]}):
+        assert len(read(document).problems) == 1
 
 
 def test_a_reader_can_be_added() -> None:
@@ -249,6 +354,89 @@ def test_a_mock_is_no_response() -> None:
     assert isinstance(plain(MagicMock()), MagicMock)
     with pytest.raises(ReadError):
         read(MagicMock())
+
+
+class _RaisingMapping(dict):  # type: ignore[type-arg]
+    def items(self) -> Any:
+        raise OSError("items")
+
+
+class _RaisingList(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        raise OSError("iter")
+
+
+class _RaisingText(str):
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise OSError("eq")
+
+
+def _of_nameless_class() -> Any:
+    """Return an object of a class that does not tell its module; pytest must not see the class."""
+
+    class Nameless(type):
+        @property
+        def __module__(cls) -> str:  # type: ignore[override]
+            raise RuntimeError("module")
+
+    return Nameless("Odd", (), {})()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: _RaisingMapping(role="user", content="x"), lambda: _RaisingList(PLAIN), _of_nameless_class],
+    ids=["map", "list", "class"],
+)
+@pytest.mark.parametrize("around", [lambda value: value, lambda value: [value], lambda value: {"messages": [value]}])
+def test_what_raises_is_a_reading_error(make: Any, around: Any) -> None:
+    """Whatever a method of a foreign class raises, wherever it stands."""
+    for call in (lambda: read(around(make())), lambda: list(read_all(around(make())))):
+        with pytest.raises(ReadError, match="can't be turned into plain data"):
+            call()
+
+
+def test_a_text_of_a_class_of_its_own_is_its_text() -> None:
+    """However it compares."""
+    message = {"role": _RaisingText("user"), "content": _RaisingText("hi")}
+    assert read([message]).to_events() == [{"user": "hi"}]
+
+
+async def _coroutine() -> None:
+    pass
+
+
+async def _async_generator() -> Any:
+    yield PLAIN[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "hint"),
+    [
+        (lambda: (message for message in PLAIN), "read_all reads each, list(…)"),
+        (lambda: iter(PLAIN), "read_all reads each, list(…)"),
+        (_async_generator, "has to be waited for: read a list"),
+        (_coroutine, "has to be awaited"),
+        (lambda: io.StringIO(json.dumps(PLAIN)), "what its read() returns"),
+        (lambda: io.BytesIO(b"[]"), "what its read() returns"),
+        (lambda: deque(PLAIN), "make a list of it first, with list(…)"),
+        (lambda: {1: PLAIN}.values(), "make a list of it first, with list(…)"),
+        (lambda: {"a", "b"}, "make a list of it first, with list(…)"),
+        (MagicMock, "no known format: this has <MagicMock"),
+    ],
+)
+def test_what_holds_a_recording_and_is_none(make: Any, hint: str) -> None:
+    """The error says how to get at it; `read_all` takes iterators that are no files."""
+    for call in (read, lambda source: list(read_all(source))):
+        source = make()
+        if isinstance(source, Iterator) and not isinstance(source, io.IOBase) and call is not read:
+            continue
+        with pytest.raises(ReadError, match=re.escape(hint)):
+            call(source)
+        if inspect.iscoroutine(source):
+            source.close()
 
 
 def test_objects_of_sdks_by_their_root() -> None:

@@ -366,3 +366,36 @@ def test_instructions_are_told_once() -> None:
 def test_other_formats_are_not_taken_for_it(document: Any) -> None:
     """Nor what is to be embedded."""
     assert "openai-responses" not in [reader.name for reader in detected(document)]
+
+
+# ------------------------------------------------------------------------------------------------ items that come again
+
+_HOSTED = {"type": "web_search_call", "id": "w1", "action": {"type": "search"}, "status": "completed"}
+_MCP = {"type": "mcp_call", "id": "m1", "name": "a", "arguments": "{}", "output": "1"}
+
+
+@pytest.mark.parametrize("item", [_call(), {**_call(), "type": "custom_tool_call", "input": "x"}, _HOSTED, _MCP])
+def test_an_item_that_comes_again_is_one(item: dict[str, Any]) -> None:
+    """It has an id of its own, and is sent again with what comes next; how far it is may differ."""
+    for again in (item, {**item, "status": None}):
+        for document in ([item, again], [_response(item), {"model": "m", "input": [again]}]):
+            trace = read(document, "openai-responses")
+            assert len(trace.calls) == 1
+            assert trace.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("items", "count", "problems"),
+    [
+        ([_call(call_id="a"), _call(call_id="b")], 2, 0),
+        ([_call("f"), _call("g")], 2, 0),
+        ([{**_call(), "id": None}, {**_call(), "id": None}], 2, 0),
+        ([_call(), _call(arguments='{"n": 1}')], 2, 1),
+        ([_call(), _output("1"), _call(), _output("2")], 2, 1),
+        ([_call(), _call(), _output("1")], 1, 0),
+    ],
+)
+def test_items_that_share_an_id(items: list[Any], count: int, problems: int) -> None:
+    """Recordings use ids again: what differs is another call, and what may be either is a problem."""
+    trace = read(items)
+    assert (len(trace.calls), len(trace.problems)) == (count, problems)

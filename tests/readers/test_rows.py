@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import threading
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewitness.errors import ReadError
-from tracewitness.readers import Row, iter_rows, iter_runs, rows, trace_of
+from tracewitness.readers import Row, iter_rows, iter_runs, read_all, rows, trace_of
 
 _TRACE: dict[str, Any] = {"name": "neutral", "events": [{"user": "hi"}, {"call": "a", "args": {"n": 1}}]}
 _RESULT: dict[str, Any] = {"name": "simulated", "passed": True, "detailed_trace": ["Tool Call: b with args {}"]}
@@ -126,7 +129,7 @@ _WHOLE = {
     "too deep": ("[" * 100_000, "nested too deeply"),
     "a number too long": ('{"x": ' + "9" * 5000 + "}", "number"),
     "not UTF-8": (b'[{"events": "\xff"}]', "not UTF-8"),
-    "UTF-16": ("[{}]".encode("utf-16"), "not UTF-8"),
+    "UTF-16": ("[{}]".encode("utf-16"), "not UTF-8 but UTF-16"),
     "half a character": ('["é'.encode()[:-1], "not UTF-8"),
 }
 
@@ -234,7 +237,7 @@ def test_data_of_no_format_is_an_error(data: Any) -> None:
 def test_unusable_rows_name_their_place(file: Path) -> None:
     """A mapping that is no run says so where it stands."""
     row = list(iter_rows(_write(file, json.dumps([_TRACE, {"x": 1}]))))[1]
-    with pytest.raises(ReadError, match="row 2: a run has events"):
+    with pytest.raises(ReadError, match="row 2: no known format: this has"):
         next(row.traces())
 
 
@@ -514,3 +517,60 @@ def test_a_message_on_a_line_is_no_run(tmp_path: Path) -> None:
     runs = list(iter_runs([path]))
     assert [run.trace for run in runs] == [None] * len(HISTORY)
     assert all("not a run" in str(run.error) for run in runs)
+
+
+# ------------------------------------------------------------------------------------- the same however it is handed in
+
+_MESSAGE = {"role": "user", "content": "hi"}
+_OF_LINES = {
+    "arrays": [[_TRACE], [_TRACE, _RESULT]],
+    "arrays of events": [_TRACE["events"], _TRACE["events"]],
+    "an array first": [[_TRACE], _RESULT],
+    "an object first": [_RESULT, [_TRACE, _TRACE]],
+    "messages": HISTORY,
+    "results": [{"results": [_TRACE, _RESULT]}, _TRACE],
+    "a message later": [_TRACE, _MESSAGE],
+}
+
+
+def _told(traces: Any) -> list[Any]:
+    found: list[Any] = []
+    try:
+        found.extend([call.name for call in trace.calls] for trace in traces)
+    except ReadError as error:
+        found.append(error.problem)
+    return found
+
+
+@pytest.mark.parametrize("lines", _OF_LINES.values(), ids=_OF_LINES)
+def test_lines_are_read_alike_by_whatever_name_and_without_one(tmp_path: Path, lines: list[Any]) -> None:
+    """As text, as bytes, and as a file whose name says that it is lines, or that it is not."""
+    text = _lines(*lines)
+    told = _told(read_all(text))
+    assert told
+    assert told == _told(read_all(text.encode()))
+    for name in ("runs.json", "runs.jsonl", "runs"):
+        assert _told(read_all(_write(tmp_path / name, text))) == told
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("text", [shape[0] for shape in _SHAPES.values()], ids=_SHAPES)
+def test_a_pipe_is_read_as_a_file_is(tmp_path: Path, packed: bool, text: str) -> None:
+    """It can't be read twice, and what is packed in it neither."""
+    data = gzip.compress(text.encode()) if packed else text.encode()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+    writer.start()
+    calls = _calls(pipe)
+    writer.join()
+    assert calls == _calls(_write(tmp_path / "file", data))
+
+
+@pytest.mark.parametrize("charset", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_other_charsets_are_named(tmp_path: Path, charset: str) -> None:
+    """By their byte order mark, in a file and without one."""
+    data = ("\ufeff" + json.dumps([_TRACE])).encode(charset)
+    for source in (data, _write(tmp_path / "runs.json", data)):
+        with pytest.raises(ReadError, match=f"not UTF-8 but {charset[:6].upper()}"):
+            list(read_all(source))

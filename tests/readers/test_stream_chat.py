@@ -126,6 +126,26 @@ def test_fragments_find_their_call(fragments: list[Any], calls: list[tuple[Any, 
     assert trace.problems == ()
 
 
+@pytest.mark.parametrize(
+    ("fragments", "is_doubted"),
+    [
+        ([_F(0, "c1", "get_"), _F(0, None, "weather", "{}")], True),
+        ([_F(0, "c1", "get_", ""), _F(0, "c1", "weather", "{}")], True),
+        ([_F(0, None, "get_"), _F(0, None, "weather", "{}")], True),
+        ([_F(0, None, "get_"), _F(0, "c1", "weather", "{}")], True),
+        ([_F(0, "c1", "get_"), _F(0, "c2", "weather", "{}")], False),
+        ([_F(0, "c1", "get_"), _F(1, None, "weather", "{}")], False),
+        ([_F(0, None, "get_", "{}"), _F(0, None, "weather", "{}")], False),
+        ([[_F(None, None, "get_"), _F(None, None, "weather", "{}")]], False),
+    ],
+)
+def test_a_name_that_may_be_the_rest_of_one(fragments: list[Any], is_doubted: bool) -> None:
+    """Two calls, or one whose name came in fragments: nobody knows, unless an id or arguments speak against it."""
+    trace = read_everywhere(_stream(*fragments), NAME)
+    assert [call.name for call in trace.calls] == ["get_", "weather"]
+    assert [problem.hides_call for problem in trace.problems] == [True] * is_doubted
+
+
 def test_a_mapping_where_a_list_was_promised() -> None:
     """It is the one call."""
     chunks = [_chunk({"tool_calls": _F(0, "c1", "a", "{}")}), _chunk(finish="tool_calls")]
@@ -326,7 +346,7 @@ def test_it_is_known(document: list[Any]) -> None:
 
 def test_it_needs_a_list() -> None:
     """One chunk alone is no run, unless it is said to be a stream."""
-    with pytest.raises(ReadError, match="in one of the formats"):
+    with pytest.raises(ReadError, match="a stream of a chat completion is a list of chunks"):
         read(_chunk({"content": "x"}))
     with pytest.raises(ReadError, match="a list of chunks"):
         read(_chunk({"content": "x"}), NAME)

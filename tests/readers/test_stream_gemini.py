@@ -206,6 +206,64 @@ def test_a_history_of_automatic_calls() -> None:
     assert "history of automatic calls" in other.problems[0].reason
 
 
+def _bare(*parts: Any, finish: str | None = None) -> dict[str, Any]:
+    """Return a chunk with nothing but its candidate."""
+    candidate = {"content": {"role": "model", "parts": list(parts)}, **({"finishReason": finish} if finish else {})}
+    return {"candidates": [candidate]}
+
+
+@pytest.mark.parametrize(
+    ("stream", "events"),
+    [
+        (
+            [_bare({"text": "I have sub"}), _bare({"text": "mitted it."}, finish="STOP")],
+            [{"agent": "I have submitted it."}],
+        ),
+        ([_bare({"text": "a"}), _bare({"text": "b"}), _bare({"text": "c"}, finish="STOP")], [{"agent": "abc"}]),
+        ([_bare({"text": "a"}), _bare(_call("f")), _bare(finish="STOP")], [{"agent": "a"}, {"call": "f", "args": {}}]),
+        (
+            [_bare({"text": "a"}), _bare({"text": "b"}, finish="STOP"), _bare({"text": "c"}, finish="STOP")],
+            [{"agent": "ab"}, {"agent": "c"}],
+        ),
+        (
+            [
+                _bare({"text": "a"}),
+                {**_bare(finish="STOP"), "usageMetadata": {}},
+                {"role": "user", "parts": [{"text": "u"}]},
+            ],
+            [{"agent": "a"}, {"user": "u"}],
+        ),
+    ],
+)
+def test_chunks_without_an_id(stream: list[Any], events: list[Any]) -> None:
+    """A response that doesn't say how it ends, before another one, is the middle of a stream."""
+    trace = read_everywhere(stream, NAME)
+    assert trace.to_events() == events
+    assert trace.problems == ()
+    snake = json.loads(
+        json.dumps(stream).replace("finishReason", "finish_reason").replace("functionCall", "function_call")
+    )
+    for chunk in snake:  # as the SDK dumps its objects
+        chunk.setdefault("response_id", None)
+        for candidate in chunk.get("candidates", ()):
+            candidate.setdefault("finish_reason", None)
+    assert read(snake).to_events() == events
+
+
+def test_chunks_without_an_id_and_without_an_end() -> None:
+    """They break off."""
+    assert "breaks off" in str(reasons(read([_bare({"text": "a"}), _bare({"text": "b"})])))
+
+
+def test_text_beside_a_call_in_one_part() -> None:
+    """Neither is lost."""
+    begin = {**_BEGIN, "text": "I look."}
+    for part in (begin, {**_call("search"), "text": "I look."}):
+        trace = read([_chunk(part), _chunk(_call()) if part is begin else _chunk({"text": ""}), _END])
+        assert trace.to_events() == [{"agent": "I look."}, {"call": "search", "args": {}}]
+        assert trace.problems == ()
+
+
 @pytest.mark.parametrize(
     ("stream", "reason"),
     [
@@ -240,8 +298,14 @@ def test_a_blocked_stream_has_an_end() -> None:
         [_chunk({"text": "a"}, finish="STOP"), _chunk({"text": "b"}, responseId="r2", finish="STOP")],
         [
             {"candidates": [{"content": {"parts": [{"text": "x"}]}}]},
+            {"role": "user", "parts": [{"text": "x"}]},
             {"candidates": [{"content": {"parts": [{"text": "x"}]}}]},
         ],
+        [
+            {"contents": [], "candidates": [{"content": {"parts": [{"text": "x"}]}}]},
+            {"contents": [], "candidates": [{"content": {"parts": [{"text": "x"}]}}]},
+        ],
+        [{"candidates": [{"content": {"parts": [{"text": "x"}]}}]}],
         [{"role": "user", "parts": [{"text": "x"}]}],
         _chunk({"text": "x"}),
     ],

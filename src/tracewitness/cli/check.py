@@ -11,6 +11,7 @@ import click
 from tracewitness.errors import UsageError
 from tracewitness.evals import SuiteCheck
 from tracewitness.readers import iter_runs
+from tracewitness.readers.folders import path_of_argument
 from tracewitness.reports.console import ConsoleReport, with_progress
 from tracewitness.reports.json_file import JsonReport
 from tracewitness.suites import load_suite
@@ -42,7 +43,8 @@ def command(
     """Check recorded runs against an eval file.
 
     SUITE is the eval file, YAML or JSON. RESULTS are files or folders: rows of a simulation's results, traces in
-    neutral JSON, or JSON Lines of either. A run's name, else its file's, picks its case.
+    neutral JSON, JSON Lines of either, or recordings in any other format of `tracewitness formats`; - is the standard
+    input. A run's name, else its file's, picks its case.
 
     Exit status: 0 all held, 1 something is broken, 2 the input could not be read or understood.
 
@@ -62,7 +64,7 @@ def command(
     with ExitStack() as stack:
         inputs = (suite, *results)
         file = None if json_path is None else stack.enter_context(JsonReport(json_path, loaded.source, inputs))
-        for report in with_progress(checking.reports(iter_runs(results)), sys.stderr, "runs"):
+        for report in with_progress(checking.reports(iter_runs(map(path_of_argument, results))), sys.stderr, "runs"):
             console.run(report)
             if file:
                 file.run(report)

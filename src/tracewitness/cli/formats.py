@@ -36,4 +36,4 @@ def _keys(reader: Reader) -> str:
     keys = sorted("content (a list)" if key == CONTENT_LIST else key for key in reader.keys)
     more = ", …" if len(keys) > _SHOWN_KEYS else ""
     lines = "; JSON Lines are one run" if reader.is_log else ""
-    return f"keys: {', '.join(keys[:_SHOWN_KEYS])}{more}{lines}" if keys else lines.removeprefix("; ")
+    return f"keys: {', '.join(keys[:_SHOWN_KEYS])}{more}{lines}" if keys else f"keys: no certain ones{lines}"

@@ -81,7 +81,7 @@ class Summary(Struct):
         held, broken, unreadable: how many runs went so.
         without_case: the names of runs that no case has, each once.
         not_selected: how many runs a filter left out.
-        missing: the cases without a run, where that is not allowed.
+        missing: the cases without a run, where that is not allowed; a run that can't be read is one.
     """
 
     cases: list[CaseCount]
@@ -168,6 +168,7 @@ class SuiteCheck:
         self._counts = {each.name: CaseCount(each.name) for each in selected}
         self._compiled: dict[str | None, _Checks] = {}
         self._unmatched: dict[str, None] = {}
+        self._unread: set[str] = set()
         self.summary = Summary(list(self._counts.values()))
 
     def _known(self, name: str) -> Case:
@@ -188,7 +189,9 @@ class SuiteCheck:
                 yield report
         self.summary.without_case = list(self._unmatched)
         if not self._allow_missing:
-            self.summary.missing = [count.name for count in self._counts.values() if not count.runs]
+            self.summary.missing = [
+                count.name for count in self._counts.values() if not count.runs and count.name not in self._unread
+            ]
 
     def _report(self, run: Run) -> RunReport | None:
         """Check one run; None where a filter leaves it out."""
@@ -210,5 +213,7 @@ class SuiteCheck:
             count = self._counts[report.case]
             count.runs += 1
             count.held += status == "held"
-        elif status != "unreadable":
+        elif status == "unreadable":
+            self._unread.add(report.name if self._forced is None else self._forced.name)
+        else:
             self._unmatched[report.name] = None

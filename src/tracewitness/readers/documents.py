@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import importlib
@@ -24,6 +25,8 @@ from tracewitness.readers.neutral import decode_plainly
 __all__ = [
     "ENCODINGS",
     "GZIP",
+    "LINE_BEGINS",
+    "LINE_ENDS",
     "MAX_DOCUMENT",
     "MAX_PACKED",
     "Encoding",
@@ -31,6 +34,7 @@ __all__ = [
     "decode_document",
     "encoding_of",
     "lines_of",
+    "refuse_other_charset",
     "unzipped",
 ]
 
@@ -50,6 +54,16 @@ _NEEDS_ZSTD: Final = (
 _PIECE: Final = 4096
 _SPACE: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+# That of UTF-32 begins with that of UTF-16, and goes first.
+_OTHER_MARKS: Final = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+#: How a line of JSON Lines begins that holds a run, or some, and how it ends then.
+LINE_ENDS: Final = {b"{": b"}", b"[": b"]"}
+LINE_BEGINS: Final = tuple(LINE_ENDS)
 
 
 class Lines(list[Any]):
@@ -87,6 +101,9 @@ def decode_document(data: bytes) -> Any:
     encoding = encoding_of(data[:1024])
     if encoding is not None:
         return encoding.decode(data)
+    refuse_other_charset(data)
+    if not data.removeprefix(_BYTE_ORDER_MARK).strip(_SPACE):
+        raise ReadError("it is empty: there is nothing to read")
     try:
         return decode_plainly(data)
     except ReadError:
@@ -101,17 +118,30 @@ def encoding_of(head: bytes) -> Encoding | None:
     return next((encoding for encoding in ENCODINGS if encoding.fits(head)), None)
 
 
-def lines_of(data: bytes) -> Lines | None:
-    """Decode JSON Lines; None where the first line is no object, or is the only one.
+def refuse_other_charset(head: bytes) -> None:
+    """Refuse what a byte order mark shows to be no UTF-8.
 
-    One that is broken still is an object where it ends as one and the next line begins another.
+    Raises:
+        ReadError: it is in UTF-16 or UTF-32.
+    """
+    for mark, charset in _OTHER_MARKS.items():
+        if head.startswith(mark):
+            raise ReadError(f"not UTF-8 but {charset}, as its byte order mark says; write it in UTF-8")
+
+
+def lines_of(data: bytes) -> Lines | None:
+    """Decode JSON Lines; None where the first line is no object and no array, or is the only one.
+
+    One that is broken still is one where it ends as one and the next line begins another.
     """
     lines = [line.strip(_SPACE) for line in data.removeprefix(_BYTE_ORDER_MARK).splitlines() if line.strip()]
-    if len(lines) < 2 or not lines[0].startswith(b"{"):
+    if len(lines) < 2 or not lines[0].startswith(LINE_BEGINS):
         return None
     decoded = Lines(map(_decoded_line, lines))
-    is_object = not isinstance(decoded[0], str) or (lines[0].endswith(b"}") and lines[1].startswith(b"{"))
-    return decoded if is_object else None
+    is_line = not isinstance(decoded[0], str) or (
+        lines[0].endswith(LINE_ENDS[lines[0][:1]]) and lines[1].startswith(LINE_BEGINS)
+    )
+    return decoded if is_line else None
 
 
 def _decoded_line(line: bytes) -> Any:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from tracewitness.errors import ReadError
 
-__all__ = ["LINES_SUFFIXES", "PACKED_SUFFIXES", "Found", "find_files"]
+__all__ = ["LINES_SUFFIXES", "PACKED_SUFFIXES", "Found", "find_files", "path_of_argument"]
 
 LINES_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
 #: The endings of what is packed; the ending before it says what it is.
@@ -29,6 +29,11 @@ class Found(NamedTuple):
 
     path: Path
     problem: str = ""
+
+
+def path_of_argument(argument: str) -> str:
+    """Return the path that an argument of a command stands for: a dash is the standard input."""
+    return "/dev/stdin" if argument == "-" else argument
 
 
 def find_files(path: Path) -> list[Found]:

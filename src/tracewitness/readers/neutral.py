@@ -16,7 +16,7 @@ from tracewitness.errors import ReadError
 from tracewitness.readers.json_text import Decoded, decode_text, holds_raw, keys_are_unique, raw_text
 from tracewitness.readers.neutral_schema import VERSION_KEYS, refuse_unknown_version
 from tracewitness.readers.reader import Reader
-from tracewitness.trace import FrequentRecord, Record, Trace
+from tracewitness.trace import FrequentRecord, Problem, Record, Trace
 
 __all__ = [
     "READER",
@@ -60,6 +60,7 @@ class _Document(Struct, Generic[_Event], gc=False):
     detailed_trace: Raw | UnsetType = UNSET
     version: Any = None
     schema_version: Any = None
+    problems: Any = None
 
 
 _decode_frequent = msgspec.json.Decoder(_Document[FrequentRecord]).decode
@@ -122,11 +123,48 @@ def read_neutral(document: Any, *, name: str = "") -> Trace:
     for key in VERSION_KEYS:
         refuse_unknown_version(document.get(key))
     own_name = document.get("name")
-    return Trace.from_events(
+    trace = Trace.from_events(
         document["events"],
         name=own_name if isinstance(own_name, str) and own_name else name,
         error=document.get("error"),
     )
+    problems = document.get("problems")
+    return trace if problems in (None, []) else _with_problems(trace, problems)
+
+
+def _with_problems(trace: Trace, written: Any) -> Trace:
+    """Return a trace with the problems that were written down with it.
+
+    Those of its events are found again when it is read; what was written of them is where they stood.
+    """
+    found = {(problem.reason, problem.position, problem.hides_call) for problem in trace.problems}
+    problems: list[Problem] = []
+    places: dict[int, str] = {}
+    for index, item in enumerate(written if isinstance(written, list) else [written]):
+        problem = _problem(item, f"$.problems[{index}]", len(trace))
+        if (problem.reason, problem.position, problem.hides_call) not in found:
+            problems.append(problem)
+        elif problem.position is not None:
+            places[problem.position] = problem.place
+    return Trace(
+        trace._records,
+        name=trace.name,
+        problems=problems,
+        no_evidence=trace.no_evidence,
+        unreadable=trace.unreadable,
+        place_of=(lambda position: places.get(position, "")) if places else None,
+    )
+
+
+def _problem(item: Any, place: str, events: int) -> Problem:
+    """Return a problem as it was written; one that can't be read is a problem as well."""
+    try:
+        problem = msgspec.convert(item, Problem)
+    except (msgspec.ValidationError, RecursionError) as error:
+        return Problem(f"a problem was written down that can't be read: {error}: {show(item)}", place=place)
+    if problem.position is not None and not 0 <= problem.position < events:
+        return Problem(f"a problem of event {problem.position}, which is not there: {problem.reason}", place=place)
+    return problem
 
 
 def decode_trace(data: bytes, *, test_keys: bool = False) -> Trace:
@@ -166,8 +204,8 @@ def _decode_quickly(data: bytes) -> Trace | None:
         document = _decode_events(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if not (document.results is document.detailed_trace is UNSET):
-        return None
+    if not (document.results is document.detailed_trace is UNSET and document.problems in (None, [])):
+        return None  # two accounts of one run, or problems that a reader of another format found
     if not (document.version is document.schema_version is None):
         refuse_unknown_version(document.version)
         refuse_unknown_version(document.schema_version)
@@ -257,15 +295,28 @@ def _event_with_raw_texts(event: Mapping[str, Any]) -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------------------------- detection
 
 _EVENT_KINDS = frozenset(Record.__struct_fields__[:8])
+_OTHER_KINDS = _EVENT_KINDS - {"result", "raw_result"}
 _RESULT_KEYS = frozenset({"result", "raw_result"})
-_WORDS = _EVENT_KINDS - _RESULT_KEYS
+_WORDS = _EVENT_KINDS - {"result"}
 
 
 def _detects(document: Any) -> bool:
-    """Whether data has events, or is a list with at least one event, or an empty one."""
+    """Whether data has events, of which one at least is as it should be, or none at all.
+
+    Keys such as ``result`` and ``events`` stand in data of any kind, so a list of results alone says nothing.
+    """
     if isinstance(document, list):
-        return not document or any(map(_is_event, document))
-    return is_neutral(document)
+        return not document or any(
+            _is_event(event) and _is_without_oddity(event) and _is_more_than_result(event) for event in document
+        )
+    if not is_neutral(document):
+        return False
+    events = document["events"]
+    return not isinstance(events, list) or not events or any(_is_event(e) and _is_without_oddity(e) for e in events)
+
+
+def _is_more_than_result(event: Any) -> bool:
+    return isinstance(event, Record) or not _OTHER_KINDS.isdisjoint(event)
 
 
 def _is_event(item: Any) -> bool:
@@ -290,7 +341,7 @@ def _is_listed_elsewhere(document: Any) -> bool:
 def _is_without_oddity(event: Any) -> bool:
     if isinstance(event, Record):
         return True
-    return _EVENT_FIELDS.issuperset(event) and not any(isinstance(event.get(key), (Mapping, list)) for key in _WORDS)
+    return _EVENT_FIELDS.issuperset(event) and all(isinstance(event[key], (str, bool)) for key in _WORDS & event.keys())
 
 
 READER: Final = Reader(

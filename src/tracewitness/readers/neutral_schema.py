@@ -105,8 +105,26 @@ def _trace() -> JsonSchema:
             "name": {"description": "The run's name; it picks the case of an eval file."},
             "events": {"$ref": "#/$defs/events"},
             "error": {"description": "What ended the run, where it failed; then it is no evidence."},
+            "problems": _problems(),
             "results": False,
             "detailed_trace": False,
+        },
+    }
+
+
+def _problems() -> JsonSchema:
+    return {
+        "description": "What a reader could not make sense of; it breaks the checks that it may concern.",
+        "type": ["array", "null"],
+        "items": {
+            "type": "object",
+            "required": ["reason"],
+            "properties": {
+                "reason": {"description": "What is wrong.", "type": "string"},
+                "position": {"description": "The event's position, from 0.", "type": ["integer", "null"], "minimum": 0},
+                "place": {"description": "Where in the source.", "type": "string"},
+                "hides_call": {"description": "Whether a call may be hidden; by default it may.", "type": "boolean"},
+            },
         },
     }
 

@@ -48,6 +48,10 @@ def plain(value: Any, converters: Converters = _NO_CONVERTERS) -> Any:
         return _plain(value, converters)
     except RecursionError as error:
         raise ReadError("nested too deeply to be read") from error
+    except ReadError:
+        raise
+    except Exception as error:  # the methods of foreign classes may raise anything
+        raise ReadError(f"it can't be turned into plain data: {type(error).__name__}: {show(error)}") from error
 
 
 def _plain(value: Any, converters: Converters) -> Any:
@@ -64,6 +68,8 @@ def _plain(value: Any, converters: Converters) -> Any:
         return [_plain(item, converters) for item in value]
     if isinstance(value, Enum):
         return _plain(value.value, converters)
+    if isinstance(value, str):
+        return str.__str__(value)  # a subclass may compare as it likes
     if kind is SimpleNamespace:
         return _plain(vars(value), converters)
     dump = _dumper(kind)

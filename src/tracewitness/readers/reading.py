@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import AsyncIterable, Awaitable, Iterable, Iterator, Mapping, Set, ValuesView
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,11 +18,12 @@ from tracewitness.readers.objects import plain
 from tracewitness.readers.providers.openai_chat_quick import decode_history
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.registry import converters, is_log, reader_named, trace_of, traces_of
-from tracewitness.readers.rows import iter_runs, rows_of
+from tracewitness.readers.rows import iter_runs, rows_of, rows_of_lines
 from tracewitness.trace import Trace
 
 __all__ = ["read", "read_all"]
 
+_DATA: Final = frozenset({dict, list, str, bytes, Trace})
 _is_like_history: Final = re.compile(rb'\s*\[\s*\{\s*"(?:role|content)"').match
 
 
@@ -53,7 +56,12 @@ def read(
     if isinstance(source, Trace):
         return source
     reader = _reader_with(format, options)
-    if isinstance(source, os.PathLike):
+    _refuse_source(source)
+    if isinstance(source, Iterator) and not _is_mock(source):
+        raise ReadError(
+            f"{_kind_of(source)} of what may be many runs: read_all reads each, list(…) makes one run of all"
+        )
+    if _is_path(source):
         return _only(_traces_of_files([source], reader), str(source))
     if isinstance(source, (str, bytes, bytearray, memoryview)):
         source = _encoded(source)
@@ -82,17 +90,49 @@ def read_all(source: Any, format: str | None = None) -> Iterator[Trace]:  # noqa
     ['a', 'b']
     """
     reader = None if format is None else reader_named(format)
+    _refuse_source(source)
     if isinstance(source, Trace):
         yield source
-    elif isinstance(source, os.PathLike):
+    elif _is_path(source):
         yield from _traces_of_files([source], reader)
-    elif isinstance(source, Iterator):
+    elif isinstance(source, Iterator) and not _is_mock(source):
         for item in source:
             yield from read_all(item, format)
     else:
         data = _data_of(source)
         for row in _rows_of(data, reader):
             yield from traces_of(row, reader=reader)
+
+
+def _is_path(source: Any) -> bool:
+    """Whether a source is a path; a mock is whatever it is asked for."""
+    return isinstance(source, os.PathLike) and not _is_mock(source)
+
+
+def _is_mock(source: Any) -> bool:
+    return any(vars(base).get("__module__") == "unittest.mock" for base in type(source).__mro__)
+
+
+def _refuse_source(source: Any) -> None:
+    """Refuse what holds a recording and is none, and say how to get at it.
+
+    Raises:
+        ReadError: it has to be waited for, or opened, or is a collection of no order.
+    """
+    if type(source) in _DATA or _is_mock(source):
+        return
+    if isinstance(source, AsyncIterable):
+        raise ReadError(f"{_kind_of(source)}, which has to be waited for: read a list of what it yields")
+    if isinstance(source, Awaitable):
+        raise ReadError(f"{_kind_of(source)}, which has to be awaited: read what comes of it")
+    if isinstance(source, io.IOBase):
+        raise ReadError(f"{_kind_of(source)}, an open file: read what its read() returns, or the pathlib.Path of it")
+    if isinstance(source, (deque, Set, ValuesView)):
+        raise ReadError(f"{_kind_of(source)}: make a list of it first, with list(…)")
+
+
+def _kind_of(source: Any) -> str:
+    return f"this is of the type {type(source).__name__}"
 
 
 def _reader_with(format_name: str | None, options: Mapping[str, Any]) -> Reader | None:
@@ -134,7 +174,7 @@ def _rows_of(data: Any, reader: Reader | None) -> Iterable[Any]:
     if isinstance(data, Events):
         return [data]
     if isinstance(data, Lines):
-        return [data] if _is_one_run(data, reader) else data
+        return [data] if _is_one_run(data, reader) else rows_of_lines(data)
     return rows_of(data, reader)
 
 
@@ -146,6 +186,7 @@ def _one_run(lines: Lines, reader: Reader | None) -> Any:
     """Return the data of JSON Lines that are one run."""
     if _is_one_run(lines, reader):
         return lines
+    next(rows_of_lines(lines), None)  # what is no run is said to be none
     raise ReadError(f"it holds {len(lines)} runs, one on each line; read_all reads each")
 
 

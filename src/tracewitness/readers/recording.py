@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from tracewitness.display import show
 from tracewitness.errors import PathPart, ReadError, path_text
 from tracewitness.readers.json_text import decode_text, keys_are_unique
+from tracewitness.readers.pairing import is_resource_name
 from tracewitness.trace import Problem, Record, Role, Trace
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Recording",
     "each_mapping",
     "id_of",
+    "is_same_tool",
     "one_text",
     "payload_of",
     "read_arguments",
@@ -34,6 +37,7 @@ TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
 _NO_ARGUMENTS: Final = frozenset({"", '{}""'})
 # Mistral's client writes a missing id as this text.
 NO_IDS: Final = frozenset({"", "null"})
+_NAME_PARTS: Final = re.compile(r"/|__|\.|:")
 _NOT_JSON: Final = object()
 _decode_json: Final = msgspec.json.Decoder().decode
 
@@ -46,12 +50,13 @@ class Recording:
         failure: why the last answer never came; it is the trace's lack of evidence where nothing else was read.
     """
 
-    __slots__ = ("_paths", "_problems", "_records", "calls", "failure")
+    __slots__ = ("_open_names", "_paths", "_problems", "_records", "calls", "failure")
 
     def __init__(self) -> None:
         self._records: list[Record] = []
         self._paths: list[Path] = []
         self._problems: list[Problem] = []
+        self._open_names: dict[Any, list[str]] = {}
         self.calls = 0
         self.failure: str | None = None
 
@@ -100,11 +105,14 @@ class Recording:
             return
         args, raw_args = read_arguments(arguments)
         self.calls += 1
+        known_id = self._id(call_id, path)
+        if known_id is not UNSET:
+            self._open_names.setdefault(known_id, []).append(name)
         record = Record(
             call=name,
             args=args,
             raw_args=raw_args,
-            id=self._id(call_id, path),
+            id=known_id,
             by=_text(by),
             at=_time(at),
             until=_time(until),
@@ -131,10 +139,13 @@ class Recording:
             at: when it came, as of `call`.
             metadata: what stands beside the payload.
         """
+        known_id, name = self._id(call_id, path), _text(of)
+        if known_id is not UNSET and known_id in self._open_names:
+            self._doubt_name(self._open_names[known_id], known_id, name, path)
         record = Record(
             result=payload,
-            of=_text(of),
-            id=self._id(call_id, path),
+            of=name,
+            id=known_id,
             is_error=UNSET if is_error is None else is_error,
             at=_time(at),
             metadata=metadata or UNSET,
@@ -174,6 +185,13 @@ class Recording:
             place_of=lambda position: path_text(paths[position]),
         )
 
+    def _doubt_name(self, names: list[str], known_id: Any, of: str | UnsetType, path: Path) -> None:
+        """Look whether a result has the name of the call that its id makes it answer, the latest unanswered one."""
+        name = names.pop() if names else None
+        if name is not None and of is not UNSET and not is_same_tool(name, of):
+            reason = f"a result of {show(of)} has the id {show(known_id)}, which is that of a call to {show(name)}"
+            self.doubt(reason, path, hides_call=False)
+
     def _add(self, record: Record, path: Path) -> None:
         self._records.append(record)
         self._paths.append(path)
@@ -185,6 +203,17 @@ class Recording:
             return value
         self.doubt(f"an id is a text, not {show(value)}", path, hides_call=False)
         return UNSET
+
+
+def is_same_tool(first: str, second: str) -> bool:
+    """Whether two names may be of the same tool: one may be that of a resource, or stand after its server's."""
+    if is_resource_name(first) != is_resource_name(second):
+        return True  # the last part of a resource's name may be anything
+    return _own_name(first) == _own_name(second)
+
+
+def _own_name(name: str) -> str:
+    return _NAME_PARTS.split(name)[-1]
 
 
 def id_of(text: str | UnsetType | None) -> str | UnsetType:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from tracewitness.display import nearest_name, show
 from tracewitness.errors import ReadError, UsageError
@@ -57,6 +57,7 @@ from tracewitness.readers.providers import (
 )
 from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.telemetry import langfuse, langfuse_messages, langsmith, opentelemetry
+from tracewitness.readers.unread import with_unread
 from tracewitness.trace import Record, Trace
 
 __all__ = [
@@ -70,6 +71,9 @@ __all__ = [
     "trace_of",
     "traces_of",
 ]
+
+# A request and what came back, as programs that log them call the two.
+_EXCHANGES: Final = ({"request", "response"}, {"input", "output"}, {"req", "res"}, {"prompt", "completion"})
 
 READERS: list[Reader] = [
     neutral.READER,
@@ -209,19 +213,46 @@ def traces_of(data: Any, name: str = "", reader: Reader | None = None) -> Iterat
     """
     reader = reader or _reader_of(data)
     if reader.runs is None:
-        yield reader.read(data, name=name)
+        yield with_unread(data, reader.read(data, name=name), reader.name, _holds_calls)
     else:
         for run in reader.runs(data):
             yield reader.read(run, name=name)
+
+
+def _holds_calls(data: Any) -> bool:
+    """Whether data is a recording in which a tool is called, or may be called."""
+    try:
+        found = detected(data)
+        if len(found) != 1:
+            return len(found) > 1
+        return any(trace.calls for run in _runs_of(found[0], data) for trace in [found[0].read(run, name="")])
+    except ReadError:
+        return False
+
+
+def _runs_of(reader: Reader, data: Any) -> Iterable[Any]:
+    return [data] if reader.runs is None else reader.runs(data)
 
 
 def _reader_of(data: Any) -> Reader:
     if isinstance(data, Mapping):
         refuse_two_accounts(data)
     found = detected(data)
+    if isinstance(data, Mapping) and (not found or found == [named_runs.READER]):
+        _refuse_exchange(data)
     if len(found) != 1:
         raise ReadError(_why_several(found) if found else _why_none(data))
     return found[0]
+
+
+def _refuse_exchange(data: Mapping[Any, Any]) -> None:
+    """Refuse a request beside its response: they are one run, and not two that have names."""
+    if data.keys() in _EXCHANGES and all(isinstance(side, (Mapping, list)) for side in data.values()):
+        request, response = data
+        raise ReadError(
+            f"{request} and {response} are two sides of one run: write it as one history, the messages of {request} "
+            f"with the answer's message after them, or read {response} alone"
+        )
 
 
 def _why_several(found: list[Reader]) -> str:
@@ -230,13 +261,15 @@ def _why_several(found: list[Reader]) -> str:
 
 
 def _why_none(data: Any) -> str:
-    names = ", ".join(reader.name for reader in READERS)
+    """Say why no reader knows data: first what was probably meant, last all that was tried."""
     keys = _keys_of(data) - {CONTENT_LIST}
     shown = show(sorted(keys)) if keys else show(data)
     nearest = max(READERS, key=lambda reader: len(reader.keys & keys))
     shared = sorted(nearest.keys & keys)
-    near = f"; the nearest is {nearest.name}, by {', '.join(shared)}, but {_why_not(nearest, data)}" if shared else ""
-    return f"a run has events, or is in one of the formats {names}; this has {shown}{near}"
+    near = f"the nearest is {nearest.name}, by {', '.join(shared)}, but {_why_not(nearest, data)}; " if shared else ""
+    names = ", ".join(reader.name for reader in READERS)
+    tried = f"is in one of the {len(READERS)} formats that `tracewitness formats` lists: {names}"
+    return f"no known format: {near}this has {shown}; a run has events, or {tried}"
 
 
 def _why_not(reader: Reader, data: Any) -> str:

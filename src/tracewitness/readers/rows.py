@@ -22,7 +22,17 @@ from msgspec import Struct
 from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
 from tracewitness.readers import neutral
-from tracewitness.readers.documents import GZIP, MAX_DOCUMENT, MAX_PACKED, Lines, encoding_of, lines_of
+from tracewitness.readers.documents import (
+    GZIP,
+    LINE_BEGINS,
+    LINE_ENDS,
+    MAX_DOCUMENT,
+    MAX_PACKED,
+    Lines,
+    encoding_of,
+    lines_of,
+    refuse_other_charset,
+)
 from tracewitness.readers.encodings.events import Events
 from tracewitness.readers.folders import LINES_SUFFIXES, PACKED_SUFFIXES, Found, find_files
 from tracewitness.readers.json_text import decode_value
@@ -31,7 +41,7 @@ from tracewitness.readers.reader import Reader
 from tracewitness.readers.registry import detected, is_log, traces_of
 from tracewitness.trace import Record, Trace
 
-__all__ = ["MAX_ROW", "Row", "Run", "iter_rows", "iter_runs", "rows_of", "stem_of"]
+__all__ = ["MAX_ROW", "Row", "Run", "iter_rows", "iter_runs", "rows_of", "rows_of_lines", "stem_of"]
 
 MAX_ROW: Final = 256 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
@@ -189,6 +199,22 @@ def rows_of(data: Any, reader: Reader | None = None) -> Iterator[Any]:
         yield row
 
 
+def rows_of_lines(lines: Lines) -> Iterator[Any]:
+    """Yield the rows of decoded JSON Lines, each of which holds a run or some, as those of a file come.
+
+    Raises:
+        ReadError: what stands on a line can't be a row.
+    """
+    for number, line in enumerate(lines, 1):
+        # A line that could not be decoded stands there as text; decoded again it says why.
+        found = _rows_of_line(line.encode("utf-8", "replace")) if isinstance(line, str) else _rows_of_decoded_line(line)
+        for place_in_line, data in found:
+            row = _row(data, "", number, f"line {number}{place_in_line}")
+            if row.error is not None:
+                raise row.error
+            yield row.data
+
+
 def _open_rows(path: Path, source: str, reader: Reader | None) -> Iterator[Row]:
     try:
         with path.open("rb") as file:
@@ -203,23 +229,31 @@ def _open_rows(path: Path, source: str, reader: Reader | None) -> Iterator[Row]:
         raise ReadError(f"it can't be read: {error.strerror or error}", source) from error
 
 
-def _rows_of(file: BinaryIO, path: Path, source: str, reader: Reader | None, packed: int = 0) -> Iterator[Row]:
+def _rows_of(
+    file: BinaryIO, path: Path, source: str, reader: Reader | None, *, packed: int = 0, rewinds: bool = True
+) -> Iterator[Row]:
     """Yield the rows of an open file.
 
     Arguments:
         packed: in how many layers of gzip it was found.
+        rewinds: whether what it was unpacked from can be read twice; a file of gzip always says so.
     """
-    beginning = _Beginning(file)
+    rewinds = rewinds and file.seekable()
+    beginning = _Beginning(file, rewinds=rewinds)
     head = beginning.read(_CHUNK)
     if head.startswith(GZIP):
         if packed == MAX_PACKED:
             raise ReadError("gzip in gzip in gzip", source)
         unpacked = gzip.GzipFile(fileobj=beginning.read_again(), mode="rb")
         buffered = io.BufferedReader(cast("io.RawIOBase", unpacked), _CHUNK)
-        return _rows_of(buffered, Path(path.stem), source, reader, packed + 1)
+        return _rows_of(buffered, Path(path.stem), source, reader, packed=packed + 1, rewinds=rewinds)
     encoding = encoding_of(head)
     if encoding is not None:
         return _rows_of_whole(encoding.decode, beginning.read_again(), source, reader)
+    try:
+        refuse_other_charset(head)
+    except ReadError as error:
+        raise ReadError(error.problem, source) from error
     if path.suffix.lower() in LINES_SUFFIXES or _looks_like_lines(head, beginning):
         if _is_log(head, reader):
             return _rows_of_whole(lines_of, beginning.read_again(), source, reader)
@@ -257,9 +291,9 @@ def _is_log(head: bytes, reader: Reader | None) -> bool:
 class _Beginning:
     """The beginning of a file, which is read twice: a pipe can't be, so what was read of one is kept."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, *, rewinds: bool) -> None:
         self._file = file
-        self._kept: list[bytes] | None = None if file.seekable() else []
+        self._kept: list[bytes] | None = None if rewinds else []
 
     def read(self, size: int) -> bytes:
         chunk = self._file.read(size)
@@ -292,19 +326,19 @@ class _Joined(io.RawIOBase):
 
 
 def _looks_like_lines(head: bytes, beginning: _Beginning) -> bool:
-    """Whether a whole object stands on the first line and another begins after it.
+    """Whether a whole object or array stands on the first line and another begins after it.
 
     No JSON document looks like that: after an object in it comes a comma or a closing bracket.
     """
     first_line = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
-    if not first_line.startswith(b"{"):
+    if not first_line.startswith(LINE_BEGINS):
         return False
     length, last, chunk = 0, b"", first_line
     while chunk and length <= MAX_ROW:
         line, newline, rest = chunk.partition(b"\n")
         last = line.rstrip()[-1:] or last
         if newline:
-            return last == b"}" and _first_byte(rest, beginning) == b"{"
+            return last == LINE_ENDS[first_line[:1]] and _first_byte(rest, beginning) in LINE_BEGINS
         length += len(chunk)
         chunk = beginning.read(_CHUNK)
     return False
@@ -368,10 +402,14 @@ def _rows_of_line(line: bytes) -> Iterable[tuple[str, Any]]:
     """Return the rows of a line, each with its place in it: most lines are one row, some hold several."""
     try:
         data = decode_plainly(line)
-        rows = _listed_rows(data)
+        return _rows_of_decoded_line(data)
     except ReadError as error:
         data = error.data if isinstance(error, UnusableError) else None
         return [("", _Refused(data, f"{error.problem}; each line is a run in JSON"))]
+
+
+def _rows_of_decoded_line(data: Any) -> Iterable[tuple[str, Any]]:
+    rows = _listed_rows(data)
     if rows is None and _is_piece(data):
         return [("", _Refused(data, "a message or an item of a history, not a run; write the history as one array"))]
     if rows is None:

@@ -9,14 +9,18 @@ A message is an answer or a user's message of Anthropic in a wrapping that says 
   message stands for it, so that turns are counted as they were.
 - Fragments of a streamed answer are told over again by the message that ends it. A call that no message tells of is
   a problem.
+- A result is that of a call of the same sub-agent. An id of calls of several sub-agents is told with the sub-agent's,
+  and stands as it was recorded in the metadata, as ``tool_use_id``.
 - A call that was denied has ``permission_denied`` in its metadata.
 - A run that ended early is a problem, though one that hides no call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from tracewitness.display import show
 from tracewitness.readers.frameworks.stamps import stamp
@@ -25,11 +29,24 @@ from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, refuse, word
 from tracewitness.trace import Record, Role, Trace
 
-__all__ = ["LOOKED_AT", "READER", "SHAPE", "MessageReader", "detects", "is_message", "is_transcript_line", "read"]
+__all__ = [
+    "LOOKED_AT",
+    "MAIN",
+    "READER",
+    "SHAPE",
+    "Answer",
+    "MessageReader",
+    "detects",
+    "is_message",
+    "is_transcript_line",
+    "read",
+]
 
 SHAPE: Final = "a run of the Claude Agent SDK is a list of messages of types such as system, assistant, user and result"
 
 _MESSAGES: Final = "messages"
+#: The owner of what the main agent says and calls. That of a sub-agent's is whatever tells it from the others.
+MAIN: Final = ""
 #: How many messages show what they are.
 LOOKED_AT: Final = 64
 #: What each line of a transcript has, and no message of the SDK.
@@ -97,6 +114,18 @@ def _is_marked(item: Any) -> bool:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
+class Answer(NamedTuple):
+    """What the model said and called.
+
+    Attributes:
+        owner: the agent, as of `MAIN`.
+        message: as it was recorded.
+    """
+
+    owner: str
+    message: Mapping[str, Any]
+
+
 class MessageReader:
     """Reads wrapped messages in order, each call once.
 
@@ -108,12 +137,14 @@ class MessageReader:
         recording: the trace in the making.
     """
 
-    def __init__(self, recording: Recording, answers: Iterator[Mapping[str, Any]]) -> None:
+    def __init__(self, recording: Recording, answers: Iterable[Answer]) -> None:
+        answers = list(answers)
         self.recording = recording
         self.denied: set[str] = set()
         self._inputs = _last_inputs(answers)
-        self._read: set[Any] = set()
+        self._read: dict[Any, dict[str, None]] = {}
         self._agents: dict[Any, str] = {}
+        self._shared_ids = _shared_ids(answers, self._inputs)
 
     def has_call(self, call_id: Any) -> bool:
         """Whether a call of that id was read."""
@@ -123,7 +154,7 @@ class MessageReader:
         """Return the agent that a call began, or an empty text."""
         return self._agents.get(call_id, "") if isinstance(call_id, str) else ""
 
-    def answer(self, message: Mapping[str, Any], path: Path, *, by: Any, at: Any, beside: Mapping[str, Any]) -> None:
+    def answer(self, answer: Answer, path: Path, *, by: Any, at: Any, beside: Mapping[str, Any]) -> None:
         """Read what the model said and called.
 
         Arguments:
@@ -131,22 +162,24 @@ class MessageReader:
             beside: metadata of its calls.
         """
         begin = len(self.recording)
-        content = message.get("content")
+        content = answer.message.get("content")
         if isinstance(content, str):
             self.recording.say("agent", content, path)
         else:
             for block, place in each_mapping(self.recording, content, (*path, "content"), "a block"):
-                self._block(message.get("id"), block, place)
+                self._block(answer, block, place)
         stamp(self.recording, begin, by=by, at=at, metadata=lambda call: {**beside, **self._denial(call)})
+        self._tell_apart(begin, answer.owner)
 
-    def _block(self, message_id: Any, block: Mapping[str, Any], path: Path) -> None:
-        key = _block_key(message_id, block)
+    def _block(self, answer: Answer, block: Mapping[str, Any], path: Path) -> None:
+        key = _block_key(answer.message.get("id"), block)
         if key is not None:
-            if key in self._read:
+            owners = self._read.setdefault(key, {})
+            if _is_copy(self._inputs, key, answer.owner, owners):
                 return
-            self._read.add(key)
-            if key in self._inputs:
-                block = {**block, "input": self._inputs[key]}
+            owners[answer.owner] = None
+            if (key, answer.owner) in self._inputs:
+                block = {**block, "input": self._inputs[key, answer.owner]}
         if isinstance(block.get("id"), str):
             self._agents[block["id"]] = _agent_begun(block)
         anthropic_messages.read_item(self.recording, block, path)
@@ -154,12 +187,22 @@ class MessageReader:
     def _denial(self, call: Record) -> dict[str, Any]:
         return {"permission_denied": True} if call.id in self.denied else {}
 
-    def question(self, message: Mapping[str, Any], path: Path, role: Role, at: Any) -> bool:
+    def _tell_apart(self, begin: int, owner: str) -> None:
+        """Make the ids distinct which calls of several agents have, in all events from ``begin`` on."""
+        records = self.recording.records
+        for position in range(begin, len(records) if self._shared_ids and owner != MAIN else begin):
+            record = records[position]
+            if record.id in self._shared_ids:
+                beside = {**(record.metadata or {}), "tool_use_id": record.id}
+                records[position] = msgspec.structs.replace(record, id=f"{record.id} of {owner}", metadata=beside)
+
+    def question(self, message: Mapping[str, Any], path: Path, role: Role, at: Any, owner: str = MAIN) -> bool:
         """Read what the model was given: results, and words that are the user's or not. Return whether there are any.
 
         Arguments:
             role: whose words they are.
             at: when it was given.
+            owner: the agent to which it was given, as of `MAIN`.
         """
         begin = len(self.recording)
         content = message.get("content")
@@ -178,19 +221,47 @@ class MessageReader:
         if texts:
             self.recording.say(role, "\n".join(texts), path)
         stamp(self.recording, begin, at=at)
+        self._tell_apart(begin, owner)
         return bool(texts)
 
 
-def _last_inputs(answers: Iterator[Mapping[str, Any]]) -> dict[Any, Any]:
-    """Return the arguments of each call as they are told last."""
-    inputs: dict[Any, Any] = {}
+def _blocks(answers: Iterable[Answer]) -> Iterator[tuple[Answer, Mapping[str, Any]]]:
     for answer in answers:
-        content = answer.get("content")
+        content = answer.message.get("content")
         for block in content if isinstance(content, list) else ():
-            key = _block_key(answer.get("id"), block) if isinstance(block, Mapping) else None
-            if key is not None and "input" in block:
-                inputs[key] = block["input"]
+            if isinstance(block, Mapping):
+                yield answer, block
+
+
+def _last_inputs(answers: Iterable[Answer]) -> dict[Any, Any]:
+    """Return the arguments of each call of each agent as they are told last."""
+    inputs: dict[Any, Any] = {}
+    for answer, block in _blocks(answers):
+        key = _block_key(answer.message.get("id"), block)
+        if key is not None and "input" in block:
+            inputs[key, answer.owner] = block["input"]
     return inputs
+
+
+def _is_copy(inputs: dict[Any, Any], key: Any, owner: str, owners: Mapping[str, None]) -> bool:
+    """Whether a block was told before: by the same agent, or by the first, whose history another begins with."""
+    if not owners or owner in owners:
+        return bool(owners)
+    return inputs.get((key, next(iter(owners)))) == inputs.get((key, owner))
+
+
+def _shared_ids(answers: Iterable[Answer], inputs: dict[Any, Any]) -> set[str]:
+    """Return the ids that calls of several agents have."""
+    owners_of: dict[str, set[str]] = {}
+    told: dict[Any, dict[str, None]] = {}
+    for answer, block in _blocks(answers):
+        key = _block_key(answer.message.get("id"), block)
+        owners = {} if key is None else told.setdefault(key, {})
+        if not isinstance(block.get("id"), str) or _is_copy(inputs, key, answer.owner, owners):
+            continue
+        owners[answer.owner] = None
+        owners_of.setdefault(block["id"], set()).add(answer.owner)
+    return {call_id for call_id, owners in owners_of.items() if len(owners) > 1}
 
 
 def _block_key(message_id: Any, block: Mapping[str, Any]) -> Any:
@@ -217,7 +288,8 @@ class _Stream:
     def __init__(self, recording: Recording, items: list[tuple[Mapping[str, Any], Path]]) -> None:
         self._recording = recording
         self._items = items
-        self._reader = MessageReader(recording, (item["message"] for item, _ in items if is_message(item)))
+        answers = (Answer(_owner(item), item["message"]) for item, _ in items if is_message(item))
+        self._reader = MessageReader(recording, answers)
         self._reader.denied.update(_denied_ids(items))
         self._streamed: dict[str, Path] = {}
         self._turns = _turns_of_users(items)
@@ -252,7 +324,7 @@ class _Stream:
         at = item.get("timestamp")
         if kind == "user":
             role: Role = "user" if parent is None and _is_from_user(item) else "system"
-            said = self._reader.question(message, place, role, at)
+            said = self._reader.question(message, place, role, at, _owner(item))
             self._prompted = self._prompted or (said and role == "user")
             return
         if parent is None and not self._prompted:
@@ -260,7 +332,8 @@ class _Stream:
             if index in self._turns:
                 self._recording.say("user", "", path)
         beside = {} if parent is None else {"parent_tool_use_id": parent}
-        self._reader.answer(message, place, by=self._reader.agent_of(parent), at=at, beside=beside)
+        answer = Answer(_owner(item), message)
+        self._reader.answer(answer, place, by=self._reader.agent_of(parent), at=at, beside=beside)
         if item.get("error"):
             self._recording.doubt(f"the model's answer failed: {show(item['error'])}", path, hides_call=False)
 
@@ -288,6 +361,12 @@ class _Stream:
         block = event.get("content_block") if isinstance(event, Mapping) else None
         if isinstance(block, Mapping) and word(block, "type").endswith("tool_use"):
             self._streamed.setdefault(str(block.get("id")), path)
+
+
+def _owner(item: Mapping[str, Any]) -> str:
+    """Return what tells a sub-agent from the others: the call that began it."""
+    parent = item.get("parent_tool_use_id")
+    return MAIN if parent is None else parent if isinstance(parent, str) else show(parent)
 
 
 def _is_from_user(item: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ What is decided here:
   the same answer told of.
 - A sub-agent's calls (``isSidechain``, or in lines of progress) stand where they were made, with the sub-agent as
   their agent. What a sub-agent is told is no user's message. A sub-agent's own transcript is a run of its own.
+- Lines of several sessions are several runs, unless one session goes on from a line of the other.
 - What the program adds to the conversation, such as reminders and summaries, is no user's message either.
 - Lines of other kinds tell of no call. One of an unknown kind that wraps a message is a problem.
 """
@@ -16,15 +17,22 @@ What is decided here:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tracewitness.display import show
-from tracewitness.readers.frameworks.claude_agent_sdk import LOOKED_AT, MessageReader, is_message, is_transcript_line
+from tracewitness.readers.frameworks.claude_agent_sdk import (
+    LOOKED_AT,
+    MAIN,
+    Answer,
+    MessageReader,
+    is_message,
+    is_transcript_line,
+)
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
 from tracewitness.trace import Role, Trace
 
-__all__ = ["READER", "SHAPE", "detects", "read"]
+__all__ = ["READER", "SHAPE", "detects", "read", "runs"]
 
 SHAPE: Final = "a transcript of Claude Code has lines with a uuid, a parentUuid, isSidechain and a message"
 
@@ -33,6 +41,14 @@ _MESSAGES: Final = "messages"
 _REPEATING: Final = ("api-request",)
 # How what a user's own commands gave begins, which nothing else marks.
 _OUTPUTS: Final = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
+# What refers to an earlier line, also where a conversation was compacted.
+_LINKS: Final = ("parentUuid", "logicalParentUuid")
+
+
+class _Session(NamedTuple):
+    """The lines of one of several sessions, with their places."""
+
+    lines: list[tuple[Any, Path]]
 
 
 def detects(document: Any) -> bool:
@@ -40,6 +56,62 @@ def detects(document: Any) -> bool:
     if isinstance(document, Mapping):
         document = document.get(_MESSAGES)
     return isinstance(document, list) and any(map(_is_line, document[:LOOKED_AT]))
+
+
+def runs(document: Any) -> Iterator[Any]:
+    """Yield the lines of each session, or the document itself where it is one run."""
+    lines, path = _lines_of(document)
+    names = [_session_of(line) for line in lines if _session_of(line)] if isinstance(lines, list) else []
+    if len(set(names)) < 2:
+        yield document
+        return
+    joined = _Joined()
+    joined.add(lines)
+    sessions: dict[str, list[tuple[Any, Path]]] = {}
+    name = names[0]
+    for index, line in enumerate(lines):
+        name = _session_of(line) or name  # a line that names none is of the session of the line before it
+        sessions.setdefault(joined.first(name), []).append((line, (*path, index)))
+    yield from map(_Session, sessions.values()) if len(sessions) > 1 else [document]
+
+
+class _Joined:
+    """Sessions of which one goes on from a line of the other, and which are one conversation."""
+
+    def __init__(self) -> None:
+        self._earlier: dict[str, str] = {}
+        self._session_of: dict[str, str] = {}
+
+    def first(self, name: str) -> str:
+        """Return the first of the sessions that a session is one conversation with."""
+        while self._earlier[name] != name:
+            self._earlier[name] = name = self._earlier[self._earlier[name]]
+        return name
+
+    def add(self, lines: list[Any]) -> None:
+        """Join the sessions of lines."""
+        for line in lines:
+            name = _session_of(line)
+            if not name:
+                continue
+            self._earlier.setdefault(name, name)
+            for key in _LINKS:
+                other = self._session_of.get(word(line, key))
+                if other is not None:
+                    self._earlier[self.first(name)] = self.first(other)
+            if word(line, "uuid"):
+                self._session_of.setdefault(word(line, "uuid"), name)
+
+
+def _session_of(line: Any) -> str:
+    return word(line, "sessionId") if isinstance(line, Mapping) else ""
+
+
+def _lines_of(document: Any) -> tuple[Any, Path]:
+    """Return the lines of a transcript, and where they stand."""
+    if isinstance(document, Mapping) and isinstance(document.get(_MESSAGES), list):
+        return document[_MESSAGES], (_MESSAGES,)
+    return document, ()
 
 
 def read(document: Any, name: str = "") -> Trace:
@@ -53,16 +125,26 @@ def read(document: Any, name: str = "") -> Trace:
     >>> read([{**line, "message": {"id": "m1", "role": "assistant", "content": [block]}}])
     <Trace s1: 1 events>
     """
-    path: Path = ()
-    if isinstance(document, Mapping) and isinstance(document.get(_MESSAGES), list):
-        document, path = document[_MESSAGES], (_MESSAGES,)
-    if not isinstance(document, list):
-        raise refuse(document, SHAPE)
     recording = Recording()
-    lines = list(each_mapping(recording, document, path, "a line"))
+    lines = list(_mappings(recording, document))
     transcript = _Transcript(recording, lines)
     transcript.read()
     return recording.trace(transcript.name or name)
+
+
+def _mappings(recording: Recording, document: Any) -> Iterator[tuple[Mapping[str, Any], Path]]:
+    """Yield the lines with their places."""
+    if isinstance(document, _Session):
+        for line, path in document.lines:
+            if isinstance(line, Mapping):
+                yield line, path
+            else:
+                recording.doubt(f"a line is a mapping, not {show(line)}", path)
+        return
+    items, path = _lines_of(document)
+    if not isinstance(items, list):
+        raise refuse(items, SHAPE)
+    yield from each_mapping(recording, items, path, "a line")
 
 
 def _is_line(item: Any) -> bool:
@@ -83,10 +165,11 @@ class _Transcript:
     def __init__(self, recording: Recording, lines: list[tuple[Mapping[str, Any], Path]]) -> None:
         self._recording = recording
         self._lines = lines
-        self._reader = MessageReader(recording, (line["message"] for line in _messages(lines)))
+        self._roots: dict[str, str] = {}
+        messages = list(_messages(lines))
+        self._reader = MessageReader(recording, [Answer(self._owner(line), line["message"]) for line in messages])
         self._told: dict[str, Mapping[str, Any]] = {}
         self._agents = dict(_agents_by_id(lines))
-        messages = list(_messages(lines))
         self._is_subagent = bool(messages) and all(line.get("isSidechain") is True for line in messages)
         key = "agentId" if self._is_subagent else "sessionId"
         self.name = next((word(line, key) for line, _ in lines if word(line, key)), "")
@@ -125,11 +208,21 @@ class _Transcript:
         if line.get("type") == "user":
             is_added = _is_added(line) or word(message, "content").startswith(_OUTPUTS)
             role: Role = "system" if is_aside or is_added else "user"
-            self._reader.question(message, place, role, at)
+            self._reader.question(message, place, role, at, self._owner(line))
             return
-        self._reader.answer(message, place, by=self._agent(line, parent), at=at, beside=_beside(is_aside, parent))
+        answer = Answer(self._owner(line), message)
+        self._reader.answer(answer, place, by=self._agent(line, parent), at=at, beside=_beside(is_aside, parent))
         if line.get("isApiErrorMessage"):
             self._recording.doubt("the model's answer failed", path, hides_call=False)
+
+    def _owner(self, line: Mapping[str, Any]) -> str:
+        """Return what tells a sub-agent from the others: its id, or else the line with which it began."""
+        uuid, parent = word(line, "uuid"), word(line, "parentUuid")
+        root = self._roots.setdefault(uuid, self._roots.get(parent, uuid)) if uuid else parent
+        known = word(line, "agentId") or word(line, "parentToolUseID")
+        if known:
+            return known
+        return f"the sub-agent of {root}" if line.get("isSidechain") is True else MAIN
 
     def _agent(self, line: Mapping[str, Any], parent: Any) -> str:
         """Return the sub-agent that wrote a line, or an empty text for the main agent."""
@@ -141,8 +234,7 @@ class _Transcript:
         inner = data.get("message") if isinstance(data, Mapping) else None
         if isinstance(inner, Mapping) and word(inner, "type") in ("assistant", "user"):
             at = inner.get("timestamp") or line.get("timestamp")
-            wrapped = {"agentId": data.get("agentId"), **inner} if isinstance(data, Mapping) else inner
-            self._message(wrapped, (*path, "data", "message"), at, line.get("parentToolUseID") or "")
+            self._message(_with_agent(inner, line), (*path, "data", "message"), at, line.get("parentToolUseID") or "")
 
     def _attachment(self, line: Mapping[str, Any], path: Path) -> None:
         """Read what a user said while the agent was at work. Other attachments are the program's."""
@@ -160,9 +252,17 @@ def _messages(lines: list[tuple[Mapping[str, Any], Path]]) -> Iterator[Mapping[s
     for line, _ in lines:
         data = line.get("data")
         inner = data.get("message") if isinstance(data, Mapping) else None
-        for item in (line, inner):
-            if isinstance(item, Mapping) and is_message(item):
-                yield item
+        if is_message(line):
+            yield line
+        if isinstance(inner, Mapping) and is_message(inner):
+            yield _with_agent(inner, line)
+
+
+def _with_agent(inner: Mapping[str, Any], line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a line of progress wraps, with the sub-agent that it tells of: by its id, or by the call to it."""
+    data = line.get("data")
+    agent = data.get("agentId") if isinstance(data, Mapping) else None
+    return {"agentId": agent, "parentToolUseID": line.get("parentToolUseID"), **inner}
 
 
 def _is_added(line: Mapping[str, Any]) -> bool:
@@ -208,5 +308,6 @@ READER: Final = Reader(
     read=read,
     shape=SHAPE,
     keys=frozenset({"parentUuid", "isSidechain", "sessionId", _MESSAGES}),
+    runs=runs,
     is_log=True,
 )

@@ -3,7 +3,8 @@
 What is decided here:
 
 - A rollout's lines of type ``response_item`` are the conversation. Its other lines tell some of it over again: of them
-  are taken which messages are a user's, whether a call failed, and calls that no item tells of.
+  are taken which messages are a user's, whether a call failed, and messages and calls that no item tells of.
+- A turn that was aborted is a problem, though one that hides no call.
 - In events an item is told when it starts and when it is done: its call stands at the first place, with the arguments
   that were told last, and its result at the second.
 - Calls of tools that have no name in an item are named by its type, such as ``command_execution``. A command failed
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -365,8 +367,9 @@ class _Rollout:
         self._responses = openai_responses.ItemReader(recording)
         self._items = _Items(recording)
         self._told = dict(_told_items(lines))
-        self._prompts = {"\n".join(_texts(item)) for item in _user_items(lines)}
+        self._prompts = {_plain_text("\n".join(_texts(item))) for item in _user_items(lines)}
         self._call_ids = set(_call_ids(lines))
+        self._said = _Said(_payloads(lines, "response_item"))
         self.name = next((word(meta, "id") for meta in _payloads(lines, "session_meta")), "")
 
     def read(self) -> None:
@@ -401,7 +404,7 @@ class _Rollout:
         if not self._prompts:
             return True
         texts = texts_of(message.get("content"))
-        return "\n".join(texts) in self._prompts or any(text in self._prompts for text in texts)
+        return any(_plain_text(text) in self._prompts for text in ("\n".join(texts), *texts))
 
     def _judge(self, position: int, item: Mapping[str, Any]) -> None:
         """Say of a result whether it is an error, where another line or the result itself tells."""
@@ -415,13 +418,68 @@ class _Rollout:
             records[position] = msgspec.structs.replace(record, is_error=verdict)
 
     def _event(self, event: Mapping[str, Any], path: Path) -> None:
-        """Read a call that no item tells of."""
+        """Read a call or a message that no item tells of, or why a turn ended."""
+        if event.get("type") == "turn_aborted":
+            self._recording.doubt(f"the turn was aborted: {show(event.get('reason'))}", path, hides_call=False)
         item = _item_told(event)
+        if item is not None and _kind(item) in _SPEAKERS:
+            self._message(word(event, "type"), fields_of(item), path)
         # A search and an image have no id in an item to go by, and always have an item.
         if item is None or _kind(item) not in _CALLING.keys() - {"web_search", "image_generation"}:
             return
         if word(item, "id") not in self._call_ids:
             self._items.item(item, path)
+
+    def _message(self, event: str, item: dict[str, Any], path: Path) -> None:
+        kind = _kind(item)
+        content = item.get("text", item.get("content"))
+        if not isinstance(content, (str, list)):
+            self._recording.doubt(f"a message is a text or a list, not {show(content)}", path, hides_call=False)
+            return
+        text = content if isinstance(content, str) else "\n".join(_texts(item))
+        if not self._said.take(event, kind, text):
+            # Older versions tell in this kind also what the program adds to what the user says.
+            is_users = kind == "user_message" and word(item, "kind") in ("", "plain")
+            self._recording.say("agent" if kind != "user_message" else "user" if is_users else "system", text, path)
+
+
+# Who says what an item tells, in the words of events and of items of the conversation.
+_SPEAKERS: Final = {"agent_message": "assistant", "assistant_message": "assistant", "user_message": "user"}
+# What stands in a message of the conversation and not in the event that tells of it.
+_unseen: Final = re.compile(r"<oai-mem-citation>.*?</oai-mem-citation>|</?proposed_plan>|</?image\b[^<>]*>", re.DOTALL)
+
+
+class _Said:
+    """Counts what the items of a conversation say, so that events tell of it no second time.
+
+    Arguments:
+        items: of the conversation.
+    """
+
+    def __init__(self, items: Iterator[Mapping[str, Any]]) -> None:
+        self._messages: Counter[tuple[str, str]] = Counter()
+        self._taken: Counter[tuple[str, str, str]] = Counter()
+        for item in items:
+            if item.get("type") == "message":
+                texts = texts_of(item.get("content"))
+                role = word(item, "role")
+                self._messages.update({(role, _plain_text(text)) for text in ("\n".join(texts), *texts)})
+
+    def take(self, event: str, kind: str, text: str) -> bool:
+        """Whether a message that an event tells is one that was told, and by no other event of its type.
+
+        One that was not is told now: versions that tell of a message in events of two types mean the same by both.
+        """
+        key = (_SPEAKERS[kind], _plain_text(text))
+        self._taken[event, *key] += 1
+        if self._taken[event, *key] <= self._messages[key]:
+            return True
+        self._messages[key] += 1
+        return False
+
+
+def _plain_text(text: str) -> str:
+    return _unseen.sub("", text).strip()
 
 
 def _exit_verdict(result: Any) -> bool | None:
@@ -465,7 +523,9 @@ def _item_told(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
         item = event.get("item")
         return item if isinstance(item, Mapping) else None
     if kind == "user_message":
-        return {"type": kind, "content": event.get("message")}
+        return {"type": kind, "content": event.get("message"), "kind": event.get("kind")}
+    if kind == "agent_message":
+        return {"type": kind, "text": event.get("message")}
     if kind == "exec_command_end":
         return {**event, "type": "command_execution", "id": call_id}
     if kind == "patch_apply_end":

@@ -4,7 +4,8 @@ What is decided here:
 
 - A fragment of a streamed answer (``partial``) is told over again by the event that ends it. One that no event ends
   is a problem: it may be the beginning of a call.
-- A tool that takes long answers a call more than once. What it says last is the result.
+- A tool that takes long, or that a person has to agree to, answers a call more than once. What it says last is the
+  result. Of another tool every answer is kept: that there are two is a problem.
 - Calls by which the framework asks a person (for a confirmation, a credential, an input) are no calls of the agent.
 - A call that was made before a session was rewound was made all the same.
 - In an evaluation set, which tells calls and results apart and not how they alternated, the results come after the
@@ -34,6 +35,8 @@ _EVENTS: Final = "events"
 _CASES: Final = ("eval_cases", "evalCases", "eval_case_results", "evalCaseResults")
 _RESULTS: Final = ("eval_metric_result_per_invocation", "evalMetricResultPerInvocation")
 _ASKS_A_PERSON: Final = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
+# What an event's actions hold by the ids of the calls that wait for a person.
+_WAITING: Final = ("requested_tool_confirmations", "requested_auth_configs")
 # Stands in the place of a part that is passed over, so that the parts after it keep their places.
 _NOTHING: Final = {"text": "", "thought": True}
 
@@ -145,6 +148,7 @@ class _Events:
         self._items = [(fields_of(item), place) for item, place in each_mapping(recording, items, path, "an event")]
         self._calls = Counter(_ids(self._items, "function_call"))
         self._answers_left = Counter(_ids(self._items, "function_response"))
+        self._waiting = _ids_of_waiting(self._items)
         self._fragments: dict[tuple[str, str, str], Path] = {}
 
     def read(self) -> None:
@@ -207,8 +211,12 @@ class _Events:
             call_id = value.get("id")
             if kind == "function_response" and isinstance(call_id, str):
                 self._answers_left[call_id] -= 1
-                return self._answers_left[call_id] > 0 and self._calls[call_id] == 1
+                return self._answers_left[call_id] > 0 and self._may_answer_again(call_id)
         return False
+
+    def _may_answer_again(self, call_id: str) -> bool:
+        """Whether what answers a call may be said on the way: only of some, and not where ids are used again."""
+        return self._calls[call_id] == 1 and (call_id in self._waiting or _ANY_CALL in self._waiting)
 
     def _read_speech(self, fields: dict[str, Any], path: Path) -> None:
         """Read what was said aloud, which stands beside the content."""
@@ -225,15 +233,52 @@ class _Events:
             self._recording.transfer(agent, (*path, "actions"))
 
 
-def _ids(items: list[tuple[dict[str, Any], Path]], kind: str) -> Iterator[str]:
-    """Yield the ids of all parts of a kind, fragments left aside."""
+def _parts(items: list[tuple[dict[str, Any], Path]], kind: str) -> Iterator[Mapping[str, Any]]:
+    """Yield all parts of a kind, fragments left aside."""
     for fields, _ in items:
         content = fields.get("content")
         parts = content.get("parts") if isinstance(content, Mapping) and fields.get("partial") is not True else None
         for part in parts if isinstance(parts, list) else ():
             value = fields_of(part).get(kind) if isinstance(part, Mapping) else None
-            if isinstance(value, Mapping) and isinstance(value.get("id"), str):
-                yield value["id"]
+            if isinstance(value, Mapping):
+                yield value
+
+
+def _ids(items: list[tuple[dict[str, Any], Path]], kind: str) -> Iterator[str]:
+    """Yield the ids of all parts of a kind."""
+    return (part["id"] for part in _parts(items, kind) if isinstance(part.get("id"), str))
+
+
+# Stands among the ids of the calls that wait where a person is asked and it is not recorded for which call.
+_ANY_CALL: Final = ""
+
+
+def _ids_of_waiting(items: list[tuple[dict[str, Any], Path]]) -> set[str]:
+    """Return the ids of the calls that were answered before they were done: they take long, or wait for a person."""
+    found: set[Any] = set()
+    for fields, _ in items:
+        ids, actions = fields.get("long_running_tool_ids"), fields.get("actions")
+        asked = fields_of(actions) if isinstance(actions, Mapping) else {}
+        for told in (ids, *map(asked.get, _WAITING)):
+            found.update(filter(_is_text, told if isinstance(told, (list, Mapping)) else ()))
+    asking = filter(_asks_for_call, _parts(items, "function_call"))
+    return (found - {_ANY_CALL}) | set(map(_id_asked_for, asking))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _asks_for_call(part: Mapping[str, Any]) -> bool:
+    return word(part, "name") in _ASKS_A_PERSON - {"adk_request_input"}  # which is asked for by no call
+
+
+def _id_asked_for(part: Mapping[str, Any]) -> str:
+    """Return the id of the call for which a person is asked."""
+    args = part.get("args")
+    asked = fields_of(args) if isinstance(args, Mapping) else {}
+    call = asked.get("original_function_call")
+    return word(asked, "function_call_id") or (word(call, "id") if isinstance(call, Mapping) else "") or _ANY_CALL
 
 
 # ----------------------------------------------------------------------------------------------------- evaluation sets

@@ -7,7 +7,9 @@ messages says for certain that it was one. `AIMessage.name` is the agent.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from types import NoneType
 from typing import Any, Final, NamedTuple
 
 from tracewitness.display import show
@@ -18,12 +20,22 @@ from tracewitness.readers.frameworks.langchain_messages import (
     FoundMessage,
     find_messages,
     holds_message,
+    is_task,
     message_at,
 )
 from tracewitness.readers.providers import anthropic_messages, openai_chat
 from tracewitness.readers.providers.openai_responses import ItemReader
 from tracewitness.readers.reader import Reader
-from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, word
+from tracewitness.readers.recording import (
+    Path,
+    Recording,
+    each_mapping,
+    one_text,
+    payload_of,
+    read_arguments,
+    refuse,
+    word,
+)
 from tracewitness.trace import Trace
 
 __all__ = ["READER", "SHAPE", "detects", "read"]
@@ -208,6 +220,24 @@ _READERS: Final[dict[str, Callable[[Recording, FoundMessage], None]]] = {
 # --------------------------------------------------------------------------------------------------------------- calls
 
 
+class _Known:
+    """Tells which copies of calls are of those that a message lists: by their ids, or by names where there is none."""
+
+    def __init__(self, calls: list[_Call]) -> None:
+        self.ids = {call.id for call in calls if isinstance(call.id, str) and call.id}
+        self.names = {call.name for call in calls if isinstance(call.name, str)}
+        self._names_without_id = {call.name for call in calls if isinstance(call.name, str) and not call.id}
+
+    def has(self, copy_id: Any, name: Any) -> bool:
+        """Whether a copy with that id and that name is of a call that is listed."""
+        has_name = isinstance(name, str)
+        if has_name and name in self._names_without_id:
+            return True
+        if isinstance(copy_id, str) and copy_id:
+            return copy_id in self.ids
+        return has_name and name in self.names
+
+
 class _Call(NamedTuple):
     """A call as a message has it: nothing in it is checked."""
 
@@ -229,14 +259,31 @@ def _listed_calls(recording: Recording, message: FoundMessage) -> Iterator[_Call
     """Yield the calls: those of pieces as they were streamed, whose parsed arguments were mended."""
     fields, path = message.fields, message.path
     keys = ("tool_call_chunks",) if fields.get("tool_call_chunks") else ("tool_calls", "invalid_tool_calls")
-    found = False
+    listed: list[_Call] = []
     for key in keys:
         for call, place in each_mapping(recording, fields.get(key), (*path, key), "a tool call"):
-            found = True
-            yield _listed_call(call, place)
+            listed.append(_listed_call(call, place))
+            yield listed[-1]
     kept = fields.get("additional_kwargs")
-    if not found and isinstance(kept, Mapping):
-        yield from _kept_calls(recording, kept, (*path, "additional_kwargs"))
+    if isinstance(kept, Mapping):
+        yield from _unlisted(listed, list(_kept_calls(recording, kept, (*path, "additional_kwargs"))))
+
+
+def _unlisted(listed: list[_Call], kept: list[_Call]) -> Iterator[_Call]:
+    """Yield the calls that a message has only as its provider wrote them. The copies of some have ids of their own."""
+    known, kept_ids = _Known(listed), _Known(kept).ids
+    renamed = Counter(_told(call) for call in listed if not isinstance(call.id, str) or call.id not in kept_ids)
+    for call in kept:
+        if listed and known.has(call.id, call.name):
+            continue
+        if renamed[_told(call)]:
+            renamed[_told(call)] -= 1
+        else:
+            yield call
+
+
+def _told(call: _Call) -> str:
+    return repr((call.name, read_arguments(call.arguments)))
 
 
 def _listed_call(call: Mapping[str, Any], path: Path) -> _Call:
@@ -250,7 +297,7 @@ def _listed_call(call: Mapping[str, Any], path: Path) -> _Call:
 
 
 def _kept_calls(recording: Recording, kept: Mapping[str, Any], path: Path) -> Iterator[_Call]:
-    """Yield the calls of a message that has them only as its provider wrote them, as old ones do."""
+    """Yield the calls as their provider wrote them: old messages have no others."""
     for call, place in each_mapping(recording, kept.get("tool_calls"), (*path, "tool_calls"), "a tool call"):
         yield _listed_call(call, place)
     function = kept.get("function_call")
@@ -304,9 +351,7 @@ class _Content:
         self._recording = recording
         self._message = message
         self._items = ItemReader(recording)
-        self._ids = {call.id for call in calls if isinstance(call.id, str) and call.id}
-        self._names = {call.name for call in calls if isinstance(call.name, str)}
-        self._names_without_id = {call.name for call in calls if isinstance(call.name, str) and not call.id}
+        self._known = _Known(calls)
         self._texts: list[str] = []
 
     def read(self) -> None:
@@ -348,12 +393,8 @@ class _Content:
     def _copy(self, kind: str, block: Mapping[str, Any], path: Path) -> None:
         """Read a block that calls, where the call is not listed."""
         copy_id, name = _copy_id(block), block.get("name")
-        has_id, has_name = isinstance(copy_id, str) and bool(copy_id), isinstance(name, str)
-        is_listed = (copy_id in self._ids if has_id else has_name and name in self._names) or (
-            has_name and name in self._names_without_id
-        )
-        is_piece = kind == "tool_call_chunk" and bool(self._ids or self._names)
-        if not is_listed and not is_piece:
+        is_piece = kind == "tool_call_chunk" and bool(self._known.ids or self._known.names)
+        if not is_piece and not self._known.has(copy_id, name):
             self._recording.call(name, block.get(_COPIES[kind]), copy_id, path)
 
     def _code(self, kind: str, block: Mapping[str, Any], path: Path) -> None:
@@ -372,8 +413,24 @@ class _Content:
 
 def _yields(document: Any) -> bool:
     """Whether messages only stand somewhere in a document, which may be another framework's that keeps them."""
+    if isinstance(document, list) and (_are_updates(document) or any(map(is_task, document))):
+        return False
     first = document[0] if isinstance(document, list) and document else document
     return message_at(first) is None and not (isinstance(first, Mapping) and any(key in first for key in _STATE_KEYS))
+
+
+def _are_updates(items: list[Any]) -> bool:
+    """Whether items are what the nodes of a graph gave: under the name of each, which may be any, its state."""
+    return all(map(_is_update, items)) and any(_holds_messages(state) for item in items for state in item.values())
+
+
+def _is_update(item: Any) -> bool:
+    return isinstance(item, Mapping) and all(isinstance(state, (Mapping, list, NoneType)) for state in item.values())
+
+
+def _holds_messages(state: Any) -> bool:
+    values = state.values() if isinstance(state, Mapping) else ()
+    return any(isinstance(value, list) and value and message_at(value[0]) is not None for value in values)
 
 
 def _plain(value: Any) -> Any:

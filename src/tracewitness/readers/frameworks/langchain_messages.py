@@ -13,7 +13,7 @@ from tracewitness.display import show
 from tracewitness.readers.frameworks.langchain_pieces import joined_fields
 from tracewitness.readers.recording import Path, Recording, word
 
-__all__ = ["FOREIGN", "FoundMessage", "find_messages", "holds_message", "message_at"]
+__all__ = ["FOREIGN", "FoundMessage", "find_messages", "holds_message", "is_task", "message_at"]
 
 #: The kind of a message of a chat that is not LangChain's; frameworks take these too.
 FOREIGN: Final = "foreign"
@@ -34,6 +34,8 @@ _PLAIN_FIELDS: Final = frozenset({"type", "content", "id", "name", "role", *_OWN
 # What stands beside a message in a stream of messages: where in the graph it was made.
 _STREAM_FIELDS: Final = frozenset({"langgraph_node", "langgraph_step", "ls_provider", "ls_model_type"})
 _CALLS: Final = frozenset({"tool_calls", "function_call"})
+# What tells that a task of a graph began, or ended, beside its id and its name.
+_TASKS: Final = ({"input", "triggers"}, {"result", "interrupts"})
 _LOOKED_AT: Final = 4
 _DEPTH: Final = 6
 
@@ -104,9 +106,16 @@ def holds_message(node: Any, depth: int = _DEPTH) -> bool:
     )
 
 
+def is_task(item: Any) -> bool:
+    """Whether an item of a stream tells that a task of a graph began or ended."""
+    if not isinstance(item, Mapping) or not word(item, "id") or not word(item, "name"):
+        return False
+    return any(item.keys() >= keys for keys in _TASKS)
+
+
 def find_messages(recording: Recording, document: Any) -> list[FoundMessage]:
     """Return the messages of a document, each once, in order. What stands among them and is none is a problem."""
-    search = _Search(recording)
+    search = _Search(recording, has_tasks=isinstance(document, list) and any(map(is_task, document)))
     search.walk(_oldest_first(document), ())
     return search.messages()
 
@@ -126,8 +135,9 @@ class _Search:
     messages before, by its place. A later version of a message takes the place of the former.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, *, has_tasks: bool) -> None:
         self._recording = recording
+        self._has_tasks = has_tasks
         self._groups: list[list[FoundMessage]] = []
         self._by_id: dict[str, list[FoundMessage]] = {}
         self._states: dict[Path, list[Any]] = {}
@@ -181,12 +191,20 @@ class _Search:
             self._doubt_order(path)
 
     def _after_known(self, history: list[FoundMessage], path: Path) -> list[FoundMessage]:
-        """Return the messages of a state without those that the state before it begins with too."""
-        if len(path) != 2 or not isinstance(path[0], int):
+        """Return the messages of a state without those that the state before it begins with too.
+
+        What a task of a graph is given is a state as well, of all that was told before.
+        """
+        if len(path) < 2 or not isinstance(path[0], int):
             return history
         fields = [message.fields for message in history]
-        known = self._states.get(path[1:], [])
-        self._states[path[1:]] = fields
+        if self._has_tasks and path[1] == "input":
+            known: list[Any] = [group[0].fields for group in self._groups[: len(fields)]]
+        elif len(path) == 2:
+            known = self._states.get(path[1:], [])
+            self._states[path[1:]] = fields
+        else:
+            return history
         return history[len(known) :] if fields[: len(known)] == known else history
 
     def _add_message(self, message: FoundMessage) -> bool:

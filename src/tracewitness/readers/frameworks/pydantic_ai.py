@@ -11,6 +11,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from types import NoneType
 from typing import Any, Final
 
 from tracewitness.display import show
@@ -23,8 +24,9 @@ __all__ = ["READER", "SHAPE", "detects", "read"]
 SHAPE: Final = "messages of Pydantic AI have kind: request or response, and parts with a part_kind"
 
 _KINDS: Final = frozenset({"request", "response"})
-# Where saved results of runs have their messages, from the outside in: older ones, and new ones.
+# Where saved results of runs have their messages, from the outside in; or, beside the history, those of the run alone.
 _HOLDERS: Final = ("_state", "message_history", "messages")
+_NEW: Final = "new_messages"
 # Parts that neither call nor answer: thoughts, files, and what changed in what the model is told or may use.
 _SILENT_PARTS: Final = frozenset(
     {
@@ -50,8 +52,7 @@ def detects(document: Any) -> bool:
     """Whether decoded data is of this format."""
     if _is_message(document):
         return True
-    messages, _ = _messages(document)
-    return isinstance(messages, list) and any(map(_is_message, messages))
+    return any(any(map(_is_message, messages)) for messages, _ in _lists(document))
 
 
 def read(document: Any, name: str = "") -> Trace:
@@ -65,27 +66,38 @@ def read(document: Any, name: str = "") -> Trace:
     [{'call': 'search', 'args': {}, 'id': 'c1'}]
     """
     reading = _Reading()
-    messages, path = _messages(document)
+    lists = _lists(document)
     if _is_message(document):
         reading.message(document, ())
-    elif isinstance(messages, list):
+    elif not lists:
+        raise refuse(document, SHAPE)
+    for messages, path in lists:
         for message, place in each_mapping(reading.recording, messages, path, "a message"):
             reading.message(message, place)
-    else:
-        raise refuse(document, SHAPE)
     return reading.recording.trace(name)
 
 
 # ----------------------------------------------------------------------------------------------------------- detection
 
 
-def _messages(document: Any) -> tuple[Any, Path]:
-    """Return the messages that a document holds, and where they stand in it."""
+def _lists(document: Any) -> list[tuple[list[Any], Path]]:
+    """Return the lists of messages that a document holds, in order, and where they stand in it.
+
+    The messages of a run alone may be the last of the history, or come after them.
+    """
+    held: Any = document
     path: Path = ()
     for key in _HOLDERS:
-        if isinstance(document, Mapping) and key in document:
-            document, path = document[key], (*path, key)
-    return (None if isinstance(document, Mapping) else document), path
+        if isinstance(held, Mapping) and key in held:
+            held, path = held[key], (*path, key)
+    if not isinstance(held, (list, NoneType)):
+        return []
+    lists = [] if held is None else [(held, path)]
+    new = document.get(_NEW) if path else None
+    is_own = not held or any(map(_is_message, held))  # beside messages of another format they are not of this run
+    if isinstance(new, list) and is_own and not (held and new == held[len(held) - len(new) :]):
+        lists.append((new, (_NEW,)))
+    return lists
 
 
 def _is_message(item: Any) -> bool:
@@ -283,6 +295,6 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
-    keys=frozenset({"kind", *_HOLDERS}),
+    keys=frozenset({"kind", _NEW, *_HOLDERS}),
     objects={"pydantic_ai": _plain},
 )

@@ -22,7 +22,9 @@ __all__ = ["READER", "SHAPE", "detects", "read"]
 SHAPE: Final = "a step of smolagents has a step_number, tool_calls and observations; a run has steps"
 
 _CODE: Final = "python_interpreter"
-_STEP_KEYS: Final = frozenset({"model_output_message", "model_output", "observations", "code_action", "action_output"})
+_STEP_KEYS: Final = frozenset(
+    {"model_output_message", "model_output", "observations", "code_action", "action_output", "tool_calls"}
+)
 # What a run yields that neither calls nor answers: pieces of answers, and once more what a step or the run gave.
 _YIELDED: Final = "yielded"
 # Errors of steps that no tool made: the model did not answer, or it is not clear what it called.
@@ -74,6 +76,8 @@ def _read_run(recording: Recording, run: Mapping[str, Any]) -> None:
         recording.say("system", word(run, "system_prompt"), ("system_prompt",))
     try:
         _Run(recording, run).read(run["steps"], ("steps",))
+        if run.get("messages") and run["messages"] != run["steps"]:  # results had the steps under that name as well
+            recording.doubt("messages beside the steps: which came first is not recorded", ("messages",))
     except RecursionError as error:  # agents that manage agents
         raise ReadError("nested too deeply to be read") from error
 

@@ -61,22 +61,22 @@ def _detects(document: Any) -> bool:
         return False
     simulations = document.get("simulations")
     if isinstance(simulations, list):
-        return "tasks" in document or any(map(_is_simulation, simulations))
-    return _is_simulation(document)
+        return "tasks" in document or any(map(_is_run, simulations))
+    return _is_run(document) and not _BESIDE.isdisjoint(document)
 
 
-def _is_simulation(item: Any) -> bool:
-    return (
-        isinstance(item, Mapping)
-        and "task_id" in item
-        and isinstance(item.get("messages"), list)
-        and not _BESIDE.isdisjoint(item)
-    )
+def _is_run(item: Any) -> bool:
+    return isinstance(item, Mapping) and "task_id" in item and isinstance(item.get("messages"), list)
 
 
 def _runs(document: Any) -> list[Any]:
     simulations = document.get("simulations") if isinstance(document, Mapping) else None
-    return simulations if isinstance(simulations, list) else [document]
+    if not isinstance(simulations, list):
+        return [document]
+    if not document.get("messages"):
+        return simulations
+    own = {key: value for key, value in document.items() if key != "simulations"}
+    return [own, *simulations]  # messages beside the simulations are a run as well
 
 
 # ------------------------------------------------------------------------------------------------------------- reading

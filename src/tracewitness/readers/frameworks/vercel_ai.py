@@ -1,12 +1,16 @@
 """Read the AI SDK of Vercel: messages of its user interface and of models, results of ``generateText``, and streams.
 
 Messages of the user interface hold a call and its result in one part; those of models hold them in two messages.
+A result, or its steps, may stand beside messages: it comes after them, but for what they tell as well.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+
+from msgspec import UNSET
 
 from tracewitness.display import show
 from tracewitness.readers.reader import CONTENT_LIST, Reader
@@ -65,6 +69,9 @@ _SILENT_CHUNKS: Final = _SILENT_PARTS | {
     "text-start",
 }
 _DENIED: Final = "execution-denied"
+_LISTS: Final = ("messages", "steps")
+# What a result, or one of its steps, lists beside its text, and the kinds of the parts there.
+_LISTED: Final = (("toolCalls", "tool-call"), ("toolResults", "tool-result"))
 
 
 def detects(document: Any) -> bool:
@@ -73,8 +80,9 @@ def detects(document: Any) -> bool:
         return any(map(_is_own, document))
     if not isinstance(document, Mapping):
         return False
-    listed = document.get("messages", document.get("steps"))
-    return _is_message(document) or (isinstance(listed, list) and any(map(_is_own, listed)))
+    if _is_message(document) or _is_result(document):
+        return True
+    return any(isinstance(document.get(key), list) and any(map(_is_own, document[key])) for key in _LISTS)
 
 
 def read(document: Any, name: str = "") -> Trace:
@@ -90,15 +98,22 @@ def read(document: Any, name: str = "") -> Trace:
     recording = Recording()
     if isinstance(document, list):
         _read_items(recording, document, ())
-    elif isinstance(document, Mapping) and isinstance(document.get("messages"), list):
-        _read_items(recording, document["messages"], ("messages",))
-    elif isinstance(document, Mapping) and isinstance(document.get("steps"), list):
-        _read_items(recording, document["steps"], ("steps",))
+    elif isinstance(document, Mapping) and (_is_result(document) or _has_list(document)):
+        _read_mapping(recording, document)
     elif isinstance(document, Mapping) and "role" in document:
         _read_message(recording, document, ())
     else:
         raise refuse(document, SHAPE)
     return recording.trace(name)
+
+
+def _read_mapping(recording: Recording, document: Mapping[str, Any]) -> None:
+    """Read messages, the steps of a result, and what a result lists of its last step, each but for what was told."""
+    for key in _LISTS:
+        if isinstance(document.get(key), list):
+            _read_items(recording, document[key], (key,), _Told(recording))
+    if _is_result(document):
+        _read_step(recording, document, (), _Told(recording))
 
 
 # ----------------------------------------------------------------------------------------------------------- detection
@@ -137,9 +152,18 @@ def _is_paired(part: Any) -> bool:
 
 def _is_step(item: Mapping[str, Any]) -> bool:
     """Whether an item is a step of ``generateText``; older ones list calls beside results."""
-    if "finishReason" not in item:
-        return False
-    return isinstance(item.get("content"), list) or isinstance(item.get("toolCalls"), list)
+    has_content = isinstance(item.get("content"), list) or isinstance(item.get("toolCalls"), list)
+    return _is_result(item) or ("finishReason" in item and has_content)
+
+
+def _is_result(item: Mapping[str, Any]) -> bool:
+    """Whether a mapping lists calls as a result of ``generateText`` does."""
+    calls = item.get("toolCalls")
+    return isinstance(calls, list) and any(isinstance(call, Mapping) and "toolCallId" in call for call in calls)
+
+
+def _has_list(document: Mapping[str, Any]) -> bool:
+    return any(isinstance(document.get(key), list) for key in _LISTS)
 
 
 def _is_chunk(item: Mapping[str, Any]) -> bool:
@@ -150,13 +174,44 @@ def _is_chunk(item: Mapping[str, Any]) -> bool:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def _read_items(recording: Recording, items: Any, path: Path) -> None:
+class _Told:
+    """Knows what a recording has so far, so that a result tells none of it again."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._calls = {record.id for record in recording.records if record.call is not UNSET}
+        self._answers = {record.id for record in recording.records if record.result is not UNSET}
+        self._texts = Counter(record.agent for record in recording.records if record.agent is not UNSET)
+
+    def without(self, parts: Any) -> Any:
+        """Return parts with silent ones in the place of those that were told."""
+        return [_NOTHING if self._has(part) else part for part in parts] if isinstance(parts, list) else parts
+
+    def _has(self, part: Any) -> bool:
+        if not isinstance(part, Mapping):
+            return False
+        kind, call_id = word(part, "type"), part.get("toolCallId")
+        if kind == "text":
+            return self.has_text(word(part, "text"))
+        known = self._calls if kind == "tool-call" else self._answers if kind in _PAIRED else ()
+        return isinstance(call_id, str) and call_id in known
+
+    def has_text(self, text: str) -> bool:
+        """Whether the agent said that, and no part told it again yet."""
+        self._texts[text] -= 1
+        return self._texts[text] >= 0
+
+
+# Stands in the place of a part that was told, so that the parts after it keep their places.
+_NOTHING: Final = {"type": "reasoning"}
+
+
+def _read_items(recording: Recording, items: Any, path: Path, told: _Told | None = None) -> None:
     chunks: list[tuple[Mapping[str, Any], Path]] = []
     for item, place in each_mapping(recording, items, path, "a message"):
         if "role" in item:
             _read_message(recording, item, place)
         elif _is_step(item):
-            _read_step(recording, item, place)
+            _read_step(recording, item, place, told or _Told(Recording()))
         elif word(item, "type"):
             chunks.append((item, place))
         else:
@@ -167,6 +222,8 @@ def _read_items(recording: Recording, items: Any, path: Path) -> None:
 
 def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) -> None:
     role = word(message, "role")
+    if message.get("tool_calls"):
+        recording.doubt("a message of the AI SDK has no tool_calls", path)
     if "parts" in message:
         _read_ui_message(recording, message, path)
     elif role == "tool" or role in _ROLES:
@@ -268,17 +325,23 @@ def _read_outcome(recording: Recording, part: Mapping[str, Any], path: Path) -> 
 # ------------------------------------------------------------------------------------- messages of models, and results
 
 
-def _read_step(recording: Recording, step: Mapping[str, Any], path: Path) -> None:
-    """Read a step. Errors stand in it as objects that JSON makes nothing of; their texts stand in its messages."""
+def _read_step(recording: Recording, step: Mapping[str, Any], path: Path, told: _Told) -> None:
+    """Read a step, or a result.
+
+    Errors stand in it as objects that JSON makes nothing of; their texts stand in its messages.
+    """
     content = step.get("content")
     if isinstance(content, list):
-        _read_parts(recording, content, (*path, "content"), "agent", _error_texts(step))
+        _read_parts(recording, told.without(content), (*path, "content"), "agent", _error_texts(step))
         return
-    if word(step, "text"):
+    if word(step, "text") and not told.has_text(word(step, "text")):
         recording.say("agent", word(step, "text"), path)
-    for key, kind in (("toolCalls", "tool-call"), ("toolResults", "tool-result")):
-        for part, place in each_mapping(recording, step.get(key), (*path, key), "a tool's part"):
-            _read_part(recording, {"type": kind, **part}, place, "agent", {})
+    for key, kind in _LISTED:
+        parts = step.get(key)
+        if isinstance(parts, list):
+            parts = [{"type": kind, **part} if isinstance(part, Mapping) else part for part in parts]
+        for part, place in each_mapping(recording, told.without(parts), (*path, key), "a tool's part"):
+            _read_part(recording, part, place, "agent", {})
     if step.get("finishReason") == "tool-calls" and not step.get("toolCalls"):
         recording.doubt("finishReason is tool-calls, and there is no call", path)
 
@@ -426,6 +489,6 @@ READER: Final = Reader(
     read=read,
     shape=SHAPE,
     keys=frozenset(
-        {"parts", CONTENT_LIST, "toolInvocations", "messages", "steps", "finishReason", "toolCallId", "type"}
+        {"parts", CONTENT_LIST, "toolInvocations", *_LISTS, "finishReason", "toolCallId", "toolCalls", "type"}
     ),
 )

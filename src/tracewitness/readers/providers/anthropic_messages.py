@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.shared import doubt_cut, doubt_foreign_calls, give_back, take_answer, told_trace
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, texts_of, word
@@ -46,7 +47,7 @@ def detects(document: Any) -> bool:
             return _is_marked(document)
         # A request says what the system is to be beside its messages, and nobody else's does.
         has_system = isinstance(document.get("system"), (str, list)) and all(map(_is_message, messages))
-        return has_system or any(map(_is_marked, messages))
+        return has_system or any(map(_is_marked, messages)) or _is_marked(document)
     return isinstance(document, list) and any(map(_is_marked, document))
 
 
@@ -67,11 +68,15 @@ def read(document: Any, name: str = "") -> Trace:
         if system:
             recording.say("system", system, ("system",))
         _read_items(recording, document["messages"], ("messages",))
+        if "role" in document or _is_marked(document):  # the answer, which was kept beside what was asked
+            answer = Recording()
+            read_item(answer, document, ())
+            take_answer(recording, answer)
     elif isinstance(document, Mapping) and not document.keys().isdisjoint({"role", "type"}):
         read_item(recording, document, ())
     else:
         raise refuse(document, SHAPE)
-    return recording.trace(name)
+    return told_trace(recording, document, name, detects, SHAPE)
 
 
 # ----------------------------------------------------------------------------------------------------------- detection
@@ -130,6 +135,7 @@ def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) 
     if speaker is None:
         recording.doubt(f"an unknown role {show(message.get('role'))}", path)
         return
+    doubt_foreign_calls(recording, message, path)
     events_before, calls_before = len(recording), recording.calls
     content = message.get("content")
     if isinstance(content, str):
@@ -138,8 +144,14 @@ def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) 
         _read_blocks(recording, speaker, content, path)
     if message.get("stop_reason") == "tool_use" and recording.calls == calls_before:
         recording.doubt("stop_reason is tool_use, and there is no call", path)
+    doubt_cut(recording, events_before, message.get("stop_reason"), _last_input(content), path)
     if len(recording) == events_before:
         recording.say(speaker, "", path)  # an empty answer is an answer
+
+
+def _last_input(blocks: Any) -> Any:
+    last = blocks[-1] if isinstance(blocks, list) and blocks else None
+    return last.get("input") if isinstance(last, Mapping) else None
 
 
 def _read_blocks(recording: Recording, speaker: Role, blocks: Any, path: Path) -> None:
@@ -167,7 +179,8 @@ def _read_block(recording: Recording, block: Mapping[str, Any], path: Path, *, m
         recording.call(block.get("name"), block.get("input"), block.get("id"), path, metadata=beside)
     elif kind == "tool_result" or kind.endswith("_tool_result"):
         content = block.get("content")
-        recording.answer(payload_of(content), block.get("tool_use_id"), path, is_error=_is_error(kind, block, content))
+        flag = _is_error(kind, block, content)
+        give_back(recording, block, payload_of(content), block.get("tool_use_id"), path, is_error=flag)
     elif kind == "compaction":
         recording.doubt("what came before was summed up and is not here", path)
     elif kind not in _SILENT_BLOCKS:

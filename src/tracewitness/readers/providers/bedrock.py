@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.shared import doubt_cut, doubt_foreign_calls, give_back, take_answer, told_trace
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
@@ -64,7 +65,7 @@ def read(document: Any, name: str = "") -> Trace:
         read_item(recording, document, ())
     else:
         raise refuse(document, SHAPE)
-    return recording.trace(name)
+    return told_trace(recording, document, name, detects, SHAPE)
 
 
 # ----------------------------------------------------------------------------------------------------------- detection
@@ -130,10 +131,14 @@ def _read_items(recording: Recording, items: Any, path: Path) -> None:
 
 def read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
     """Read a response, a request, a message, or a block of an answer that stands alone."""
-    if "output" in item:
-        _read_response(recording, item, path)
-    elif "messages" in item:
+    if "messages" in item:
         _read_request(recording, item, path)
+        if "output" in item:
+            answer = Recording()
+            _read_response(answer, item, path)
+            take_answer(recording, answer)
+    elif "output" in item:
+        _read_response(recording, item, path)
     elif "role" in item:
         _read_message(recording, item, path)
     else:
@@ -152,7 +157,7 @@ def _read_request(recording: Recording, request: Mapping[str, Any], path: Path) 
 def _read_response(recording: Recording, response: Mapping[str, Any], path: Path) -> None:
     output, reason = response.get("output"), word(response, "stopReason")
     message = output.get("message") if isinstance(output, Mapping) else None
-    calls_before = recording.calls
+    events_before, calls_before = len(recording), recording.calls
     if isinstance(message, Mapping):
         _read_message(recording, {"role": "assistant", **message}, (*path, "output", "message"))
     else:
@@ -162,6 +167,14 @@ def _read_response(recording: Recording, response: Mapping[str, Any], path: Path
         recording.doubt(f"the answer was withheld: stopReason {reason}", path)
     elif reason == "tool_use" and recording.calls == calls_before:
         recording.doubt("stopReason is tool_use, and there is no call", path)
+    doubt_cut(recording, events_before, reason, _last_input(message), path)
+
+
+def _last_input(message: Any) -> Any:
+    blocks = message.get("content") if isinstance(message, Mapping) else None
+    last = blocks[-1] if isinstance(blocks, list) and blocks else None
+    use = last.get("toolUse") if isinstance(last, Mapping) else None
+    return use.get("input") if isinstance(use, Mapping) else None
 
 
 def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) -> None:
@@ -170,17 +183,20 @@ def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) 
     if speaker is None:
         recording.doubt(f"an unknown role {show(message.get('role'))}", path)
         return
-    events_before = len(recording)
+    is_foreign = doubt_foreign_calls(recording, message, path)
+    events_before, content = len(recording), message.get("content")
     texts: list[str] = []
-    for block, place in each_mapping(recording, message.get("content"), (*path, "content"), "a block"):
-        text = block.get("text")
-        if not isinstance(text, str) or not _MARKS.isdisjoint(block):
+    for block, place in each_mapping(recording, content, (*path, "content"), "a block"):
+        text, is_marked = block.get("text"), not _MARKS.isdisjoint(block)
+        if isinstance(text, str) and (text or not is_marked):
+            if speaker == "agent":
+                recording.say(speaker, text, place)
+            else:
+                texts.append(text)
+        if is_marked or not isinstance(text, str):
             _read_block(recording, block, place, may_call=speaker == "agent")
-        elif speaker == "agent":
-            recording.say(speaker, text, place)
-        else:
-            texts.append(text)
-    if texts or len(recording) == events_before:
+    is_empty = len(recording) == events_before and (isinstance(content, list) or (content is None and not is_foreign))
+    if texts or is_empty:  # an empty answer is an answer
         recording.say(speaker, "\n".join(texts), path)
 
 
@@ -190,7 +206,8 @@ def _read_block(recording: Recording, block: Mapping[str, Any], path: Path, *, m
         recording.call(use.get("name"), use.get("input"), use.get("toolUseId"), (*path, "toolUse"))
     if isinstance(result, Mapping):
         payload = _payload(result.get("content"))
-        recording.answer(payload, result.get("toolUseId"), (*path, "toolResult"), is_error=_is_error(result))
+        place = (*path, "toolResult")
+        give_back(recording, result, payload, result.get("toolUseId"), place, is_error=_is_error(result))
     if not isinstance(use, Mapping) and not isinstance(result, Mapping) and _SILENT.isdisjoint(block):
         recording.doubt(f"an unknown block {show(dict(block))}", path, hides_call=may_call)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tracewitness.display import show
 from tracewitness.readers.pairing import freeze
+from tracewitness.readers.providers.shared import doubt_cut, give_back, told_trace
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
 from tracewitness.trace import Role, Trace
@@ -46,7 +47,7 @@ def read(document: Any, name: str = "") -> Trace:
         reading.item(document, ())
     else:
         raise refuse(document, SHAPE)
-    return reading.recording.trace(name)
+    return told_trace(reading.recording, document, name, detects, SHAPE)
 
 
 def _is_marked(item: Any) -> bool:
@@ -93,17 +94,29 @@ class _Reading:
         if preamble:
             self.recording.say("system", preamble, (*path, "preamble"))
         self.items(request.get("chat_history"), (*path, "chat_history"))
-        if word(request, "message"):
+        self._asked(request, None, path)
+
+    def _asked(self, request: Mapping[str, Any], history: Any, path: Path) -> None:
+        """Read what a request has beside its history; an answer that was kept with it may have that in the history."""
+        asked = {"role": "USER", "message": request.get("message")}
+        told = [item for item in history if isinstance(item, Mapping)] if isinstance(history, list) else []
+        is_told = any(all(item.get(key) == value for key, value in asked.items()) for item in told[-2:])
+        if word(request, "message") and not is_told:
             self.recording.say("user", request["message"], (*path, "message"))
         self._results(request.get("tool_results"), (*path, "tool_results"))
 
     def _response(self, response: Mapping[str, Any], path: Path) -> None:
         """Read a response. It may have the history, with the response at its end."""
-        history = response.get("chat_history")
+        preamble, history = word(response, "preamble"), response.get("chat_history")
+        if preamble:
+            self.recording.say("system", preamble, (*path, "preamble"))
         self.items(history, (*path, "chat_history"))
         last = history[-1] if isinstance(history, list) and history else None
+        events_before = len(self.recording)
         if not _is_same(last, response):
+            self._asked(response, history, path)
             self._said("agent", response["text"], response.get("tool_calls"), path)
+        doubt_cut(self.recording, events_before, response.get("finish_reason"), None, path)
         reason = word(response, "finish_reason")
         if reason in _FAILED:
             self.recording.doubt(f"the answer failed: finish_reason {reason}", path)
@@ -138,7 +151,7 @@ class _Reading:
             if content in self._open_calls:
                 self._open_calls.remove(content)
             payload = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
-            self.recording.answer(payload, call.get("id"), place, of=call.get("name"))
+            give_back(self.recording, result, payload, call.get("id"), place, of=call.get("name"))
 
     def _place_of(self, result: Mapping[str, Any]) -> int:
         call = result.get("call")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.readers.providers import openai_chat
+from tracewitness.readers.providers.shared import CUT, Call, doubt_lost
 from tracewitness.readers.providers.streams import Answer, Stream, StreamRecording, joined, lists_any, read_stream
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, each_mapping, word
@@ -80,6 +81,10 @@ class _Call:
         """Take a piece of the arguments, or all of them."""
         self._fragments.append(fragment)
 
+    def content(self) -> Call:
+        """Return what must be the same where a call is told two times."""
+        return self._call.get("id"), self._call.get("name"), joined(self._fragments)
+
     def whole(self) -> dict[str, Any]:
         """Return the call as `openai_chat` reads it."""
         function = {"name": self._call.get("name"), "arguments": joined(self._fragments)}
@@ -152,7 +157,10 @@ class _Events(Answer):
         for call, place in each_mapping(self.recording, calls, path, "a call"):
             taken.append(_Call(call, place))
             taken[-1].add(call.get("parameters"))
-        self._calls = self._calls or taken
+        if self._calls and calls is not None:
+            told, kept = ([call.content() for call in found] for found in (self._calls, taken))
+            taken = [taken[index] for index in doubt_lost(self.recording, told, kept, path)]
+        self._calls += taken
 
     def _finish(self, reason: str, error: Any, path: Path) -> None:
         self.is_ended = True
@@ -167,7 +175,9 @@ class _Events(Answer):
         if self._finish_reason == "TOOL_CALL" and not self._calls:
             self.recording.doubt("finish_reason is TOOL_CALL, and there is no call", self.path)
         calls = [call.whole() for call in self._calls]
-        return {"choices": [{"message": {"content": "".join(self._texts), "tool_calls": calls}}]}
+        message = {"content": "".join(self._texts), "tool_calls": calls}
+        reason = self._finish_reason if self._finish_reason.lower() in CUT else None
+        return {"choices": [{"message": message, "finish_reason": reason}]}
 
 
 _STREAM: Final = Stream(

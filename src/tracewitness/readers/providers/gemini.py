@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.shared import doubt_cut, doubt_foreign_calls, give_back, take_answer, told_trace
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
 from tracewitness.trace import Role, Trace
@@ -49,6 +50,7 @@ _PARTS: Final = _MARKS | {"text", "inline_data", "file_data"}
 _SERVED: Final = frozenset({"model_version", "response_id", "usage_metadata"})
 # How an answer ends of which nothing is kept back. Older clients write the numbers.
 _WHOLE: Final = frozenset({None, 0, 1, 2, "STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"})
+_CUT_NUMBER: Final = 2
 _OUTCOMES: Final[dict[Any, bool]] = {
     "OUTCOME_OK": False,
     "OUTCOME_FAILED": True,
@@ -85,7 +87,7 @@ def read(document: Any, name: str = "") -> Trace:
         read_item(recording, document, ())
     else:
         raise refuse(document, SHAPE)
-    return recording.trace(name)
+    return told_trace(recording, document, name, detects, SHAPE)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -147,18 +149,24 @@ def is_response(item: Mapping[str, Any]) -> bool:
 
 
 def holds_chunks(document: Any) -> bool:
-    """Whether a list holds a chunk of a stream: all of them but the last are responses that don't say how they end."""
-    return isinstance(document, list) and any(map(_is_unfinished, document))
+    """Whether a list holds a chunk of a stream: all of them but the last are responses that don't say how they end.
+
+    One that nobody served may have been written by hand without its end; it is a chunk where another one follows.
+    """
+    if not isinstance(document, list):
+        return False
+    return any(map(_is_unfinished, document, (*document[1:], None)))
 
 
-def _is_unfinished(item: Any) -> bool:
+def _is_unfinished(item: Any, next_item: Any) -> bool:
     if not isinstance(item, Mapping) or "role" in item:
         return False
     fields = fields_of(item)
     candidates = fields.get("candidates")
-    if not isinstance(candidates, list) or _SERVED.isdisjoint(fields):
+    if not isinstance(candidates, list) or "contents" in fields:
         return False
-    return any(
+    is_followed = isinstance(next_item, Mapping) and is_response(next_item) and "contents" not in next_item
+    return (is_followed or not _SERVED.isdisjoint(fields)) and any(
         isinstance(candidate, Mapping) and "finish_reason" not in fields_of(candidate) for candidate in candidates
     )
 
@@ -175,10 +183,12 @@ def read_items(recording: Recording, items: Any, path: Path) -> None:
 def read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
     """Read a response, a request, a content, or a part that stands alone."""
     fields = fields_of(item)
-    if is_response(item):
-        _read_response(recording, fields, path)
-    elif "contents" in fields:
+    if "contents" in fields:
         _read_request(recording, fields, path)
+        if is_response(item):
+            _read_answer(recording, fields, path)
+    elif is_response(item):
+        _read_response(recording, fields, path)
     elif "parts" in fields:
         _read_content(recording, fields, path, "user")
     elif not _PARTS.isdisjoint(fields):  # the client takes parts alone too
@@ -196,6 +206,16 @@ def _read_request(recording: Recording, fields: dict[str, Any], path: Path) -> N
     elif isinstance(instruction, Mapping):
         _read_content(recording, {**fields_of(instruction), "role": "system"}, (*path, "systemInstruction"), "system")
     read_items(recording, fields["contents"], (*path, "contents"))
+
+
+def _read_answer(recording: Recording, fields: dict[str, Any], path: Path) -> None:
+    """Read the answer to the contents before it. The history of automatic calls, where it has one, repeats these."""
+    if fields.get("automatic_function_calling_history"):
+        _read_response(recording, fields, path)
+    else:
+        answer = Recording()
+        _read_response(answer, fields, path)
+        take_answer(recording, answer)
 
 
 def _read_response(recording: Recording, fields: dict[str, Any], path: Path) -> None:
@@ -251,6 +271,7 @@ def _read_candidate(recording: Recording, candidate: dict[str, Any], path: Path)
         recording.doubt(f"finishReason {show(reason)}" + (f": {show(message, 200)}" if message else ""), path)
     if len(recording) == events_before:
         recording.say("agent", "", path)  # an empty answer is an answer
+    doubt_cut(recording, events_before, "MAX_TOKENS" if reason == _CUT_NUMBER else reason, None, path)
 
 
 def _role(recording: Recording, fields: dict[str, Any], path: Path, default: Role) -> Role:
@@ -264,6 +285,7 @@ def _role(recording: Recording, fields: dict[str, Any], path: Path, default: Rol
 
 def _read_content(recording: Recording, fields: dict[str, Any], path: Path, default: Role) -> None:
     """Read parts in order. Texts that stand together are pieces of one message; thoughts are not said."""
+    doubt_foreign_calls(recording, fields, path)
     speaker = _role(recording, fields, path, default)
     events_before = len(recording)
     texts: list[str] = []
@@ -271,8 +293,10 @@ def _read_content(recording: Recording, fields: dict[str, Any], path: Path, defa
     for part, place in each_mapping(recording, parts, (*path, "parts"), "a part"):
         own = fields_of(part)
         text = own.get("text")
-        if isinstance(text, str) and _MARKS.isdisjoint(own):
-            texts += [] if own.get("thought") else [text]
+        is_marked = not _MARKS.isdisjoint(own)
+        if isinstance(text, str):
+            texts += [] if own.get("thought") or (is_marked and not text) else [text]
+        if isinstance(text, str) and not is_marked:
             continue
         if speaker == "agent":
             _say(recording, speaker, texts, path)
@@ -322,10 +346,10 @@ def _read_result(recording: Recording, kind: str, result: dict[str, Any], path: 
     if kind == "code_execution_result":
         outcome = result.get("outcome")
         is_error = _OUTCOMES.get(outcome) if isinstance(outcome, (str, int)) else None
-        recording.answer(result.get("output"), result.get("id"), path, of=CODE, is_error=is_error)
+        give_back(recording, result, result.get("output"), result.get("id"), path, of=CODE, is_error=is_error)
         return
     name = result.get("name") if kind == "function_response" else result.get("tool_type")
-    recording.answer(result.get("response"), result.get("id"), path, of=name)
+    give_back(recording, result, result.get("response"), result.get("id"), path, of=name)
 
 
 READER: Final = Reader(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.shared import doubt_cut, doubt_foreign_calls, give_back, told_trace
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, word
@@ -63,7 +64,7 @@ def read(document: Any, name: str = "") -> Trace:
         read_item(recording, document, ())
     else:
         raise refuse(document, SHAPE)
-    return recording.trace(name)
+    return told_trace(recording, document, name, detects, SHAPE)
 
 
 def _is_marked(item: Any) -> bool:
@@ -104,6 +105,8 @@ def read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None
 
 
 def _read_interaction(recording: Recording, interaction: Mapping[str, Any], path: Path) -> None:
+    if interaction.keys().isdisjoint({*_LISTS, "system_instruction"}) and interaction.get("object") != "interaction":
+        recording.doubt(f"neither an interaction nor a step: {show(list(interaction))}", path)
     instruction = word(interaction, "system_instruction")
     if instruction:
         recording.say("system", instruction, (*path, "system_instruction"))
@@ -111,6 +114,7 @@ def _read_interaction(recording: Recording, interaction: Mapping[str, Any], path
     for key in ("steps", "outputs"):
         _read_items(recording, interaction.get(key), (*path, key))
     status = word(interaction, "status")
+    doubt_cut(recording, 0, status, None, path)
     if status in _UNFINISHED or interaction.get("errors"):
         recording.failure = f"the interaction is {status}: {show(interaction.get('errors'))}"
         recording.doubt(recording.failure, path)
@@ -132,6 +136,7 @@ def _read_input(recording: Recording, given: Any, path: Path) -> None:
 
 
 def _read_turn(recording: Recording, turn: Mapping[str, Any], path: Path) -> None:
+    doubt_foreign_calls(recording, turn, path)
     speaker = _SPEAKERS.get(word(turn, "role"))
     content = turn.get("content")
     if speaker is None:
@@ -152,14 +157,7 @@ def _read_step(recording: Recording, kind: str, step: Mapping[str, Any], path: P
         beside = {"server_name": server} if isinstance(server, str) else None
         recording.call(_tool(kind, step), step.get("arguments"), step.get("id"), path, metadata=beside)
     elif kind.endswith("_result"):
-        flag = step.get("is_error")
-        recording.answer(
-            payload_of(step.get("result")),
-            step.get("call_id"),
-            path,
-            of=step.get("name"),
-            is_error=flag if isinstance(flag, bool) else None,
-        )
+        give_back(recording, step, payload_of(step.get("result")), step.get("call_id"), path, of=step.get("name"))
     elif kind not in _SILENT:
         recording.doubt(f"an unknown step of type {show(kind)}", path)
 

@@ -6,7 +6,10 @@ import functools
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from tracewitness.readers.providers import gemini_interactions
+from tracewitness.readers.providers.shared import Call, doubt_lost
 from tracewitness.readers.providers.streams import Answer, Stream, StreamRecording, joined, lists_any, read_stream
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, word
@@ -42,9 +45,15 @@ def _event_of(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 class _Step:
-    """A step in the making."""
+    """A step in the making.
+
+    Attributes:
+        path: where it began.
+        is_done: whether all of it was there.
+    """
 
     def __init__(self, step: Mapping[str, Any], path: Path) -> None:
+        self.is_done = False
         self.path = path
         self._step = dict(step)
         self._texts: list[str] = []
@@ -109,6 +118,8 @@ class _Events(Answer):
                 self._open[index] = _Step({"type": delta.get("type")}, path)
                 self._steps.append(self._open[index])
             self._open[index].add(delta)
+        elif stage == "stop" and index in self._open:
+            self._open[index].is_done = True
         elif stage != "stop":
             self.recording.doubt("an event of a step that has none", path)
 
@@ -117,11 +128,28 @@ class _Events(Answer):
         if not self._interaction and not self._steps:
             return None
         told = {key: value for key, value in self._interaction.items() if self.is_ended or key != "status"}
+        kept = [step for key in _LISTS for step in _mappings(told.get(key))]
         if any(told.get(key) for key in _LISTS):
+            calls = [_content(step.whole(), is_done=step.is_done) for step in self._steps if _is_call(step.whole())]
+            doubt_lost(self.recording, calls, map(_content, filter(_is_call, kept)), self.path)
             return told
         for number, step in enumerate(self._steps):
             self.recording.begin((*self.path, "steps", number), step.path)
         return {**told, "object": "interaction", "steps": [step.whole() for step in self._steps]}
+
+
+def _mappings(items: Any) -> list[Mapping[str, Any]]:
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _is_call(step: Mapping[str, Any]) -> bool:
+    return word(step, "type").endswith("_call")
+
+
+def _content(step: Mapping[str, Any], *, is_done: bool = True) -> Call:
+    """Return what must be the same where a call is told two times."""
+    name = word(step, "name") or word(step, "type")
+    return word(step, "id"), name, step.get("arguments") if is_done else UNSET
 
 
 _STREAM: Final = Stream(

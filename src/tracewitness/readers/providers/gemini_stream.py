@@ -153,10 +153,13 @@ class _Candidate:
         if own.get("text") == "" and own.keys() <= {"text", "thought", "thought_signature"}:
             return  # the last chunk has one, to say how the answer ends
         told = own.get("function_call")
-        call = fields_of(told) if isinstance(told, Mapping) else {}
         if not isinstance(told, Mapping):
             self.parts.append((part, path))
             return
+        if own.get("text"):  # beside the call
+            self.parts.append(({key: own[key] for key in ("text", "thought") if key in own}, path))
+            part = {"function_call": told}
+        call = fields_of(told)
         is_next_piece = self._call is not None and self._call.is_open and not call.get("name")
         if self._call is not None and is_next_piece:
             self._call.add(call)

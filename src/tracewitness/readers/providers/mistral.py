@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.shared import give_back, told_trace
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, payload_of, refuse, texts_of, word
@@ -48,7 +49,7 @@ def read(document: Any, name: str = "") -> Trace:
         reading.item(document, ())
     else:
         raise refuse(document, SHAPE)
-    return reading.recording.trace(name)
+    return told_trace(reading.recording, document, name, detects, SHAPE)
 
 
 def _has_entries(items: Any) -> bool:
@@ -102,9 +103,8 @@ class ItemReader:
         elif kind == "function.call":
             self._call(entry, entry.get("tool_call_id"), path)
         elif kind == "function.result":
-            self.recording.answer(
-                payload_of(entry.get("result")), entry.get("tool_call_id"), path, at=entry.get("created_at")
-            )
+            payload, call_id = payload_of(entry.get("result")), entry.get("tool_call_id")
+            give_back(self.recording, entry, payload, call_id, path, at=entry.get("created_at"))
         elif kind == "tool.execution":
             self._execution(entry, path)
         elif kind == "agent.handoff":
@@ -125,8 +125,8 @@ class ItemReader:
     def _execution(self, entry: Mapping[str, Any], path: Path) -> None:
         """Read a call of a tool that the provider has; what is told of its result is in ``info``."""
         self._call(entry, entry.get("id"), path)
-        if entry.get("info"):
-            self.recording.answer(entry["info"], entry.get("id"), path, of=entry.get("name"))
+        if entry.get("info") or entry.get("error"):
+            give_back(self.recording, entry, entry.get("info"), entry.get("id"), path, of=entry.get("name"))
 
     def _handoff(self, entry: Mapping[str, Any], path: Path) -> None:
         by = self._named(entry, "previous_agent")

@@ -45,6 +45,7 @@ class _Chunks(Answer):
         super().__init__(recording, path)
         self._texts: list[str] = []
         self._calls: list[tuple[Mapping[str, Any], Path]] = []
+        self._reason: Any = None
 
     def ends_before(self, event: Mapping[str, Any]) -> bool:
         """Whether the chunk before was the last one."""
@@ -58,6 +59,7 @@ class _Chunks(Answer):
             calls, place = message.get("tool_calls"), (*path, "message", "tool_calls")
             self._calls += each_mapping(self.recording, calls, place, "a tool call")
         self.is_ended = self.is_ended or event.get("done") is True
+        self._reason = event.get("done_reason") or self._reason
         if event.get("error"):
             self.fail(event["error"], path)
 
@@ -66,7 +68,8 @@ class _Chunks(Answer):
         for number, (_, origin) in enumerate(self._calls):
             self.recording.begin((*self.path, "choices", 0, "message", "tool_calls", number), origin)
         calls = [call for call, _ in self._calls]
-        return {"choices": [{"message": {"content": "".join(self._texts), "tool_calls": calls}}]}
+        message = {"content": "".join(self._texts), "tool_calls": calls}
+        return {"choices": [{"message": message, "done_reason": self._reason}]}
 
 
 _STREAM: Final = Stream(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.shared import give_back, told_trace
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
@@ -45,7 +46,7 @@ def read(document: Any, name: str = "") -> Trace:
         read_item(recording, document, ())
     else:
         raise refuse(document, SHAPE)
-    return recording.trace(name)
+    return told_trace(recording, document, name, detects, SHAPE)
 
 
 def _is_marked(item: Any) -> bool:
@@ -90,7 +91,7 @@ def read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None
     elif "tool_outputs" in item:
         place = (*path, "tool_outputs")
         for output, at in each_mapping(recording, item["tool_outputs"], place, "an output"):
-            recording.answer(output.get("output"), output.get("tool_call_id"), at)
+            give_back(recording, output, output.get("output"), output.get("tool_call_id"), at)
     else:
         recording.doubt(f"neither a run nor what belongs to one: {show(list(item))}", path)
 

@@ -6,7 +6,10 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from tracewitness.readers.providers import openai_assistants
+from tracewitness.readers.providers.shared import Call, doubt_lost
 from tracewitness.readers.providers.streams import Answer, Stream, StreamRecording, joined, lists_any, read_stream
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, each_mapping, word
@@ -78,6 +81,14 @@ class _Object:
             return calls
         return [_call_of(pieces) for pieces in self._pieces.values()]
 
+    def doubt_calls(self, recording: StreamRecording) -> None:
+        """Look for calls that the deltas told and the step itself lacks."""
+        if self.latest and self._pieces:
+            told = [_content(_call_of(pieces)) for pieces in self._pieces.values()]
+            doubt_lost(
+                recording, told, [_content(call) for call in self.calls() if isinstance(call, Mapping)], self.path
+            )
+
     def text(self) -> dict[str, Any]:
         """Return a message: as it was in the end, else as the deltas told it."""
         if self.latest.get("content"):
@@ -105,6 +116,12 @@ def _call_of(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
             if value is not None:
                 told.setdefault(field, []).append(value)
     return {**call, word(call, "type") or "function": {field: _latest(values) for field, values in told.items()}}
+
+
+def _content(call: Mapping[str, Any]) -> Call:
+    """Return what a call is known by."""
+    function, kind = call.get("function"), word(call, "type")
+    return call.get("id"), word(function, "name") if isinstance(function, Mapping) else kind, UNSET
 
 
 def _latest(values: list[Any]) -> Any:
@@ -155,6 +172,7 @@ class _Events(Answer):
             if thing.kind == _MESSAGE:
                 found.append((thing.text(), thing.path))
                 continue
+            thing.doubt_calls(self.recording)
             for call, _ in each_mapping(self.recording, thing.calls(), thing.path, "a call"):
                 told = _untold(call, known, answered)
                 found += [(told, thing.path)] if told else []

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
+from tracewitness.readers.providers.shared import CALL_FIELDS, doubt_cut, give_back, take_answer, told_trace
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import (
@@ -34,6 +35,7 @@ _WITHHELD: Final = frozenset({"content_filter", "error", "error_limit", "error_t
 _CALLING: Final = frozenset({"tool_calls", "tool_call", "function_call"})
 # How a response ends that is one choice without a list around it: Cohere writes the first, Ollama the others.
 _ENDS: Final = ("finish_reason", "done_reason", "done")
+_REASONS: Final = ("finish_reason", "finishReason", "done_reason")
 _READABLE: Final = frozenset({"choices", "custom", "function", "message", "messages", "role"})
 # What a message without a call in this format does not have: calls, or what other formats write.
 _KEYS_OF_OTHERS: Final = (
@@ -72,13 +74,10 @@ def read(document: Any, name: str = "", *, choice: int = 0) -> Trace:
         for item, path in each_mapping(recording, document, (), "a message"):
             read_item(recording, item, path, choice)
     elif isinstance(document, Mapping) and not document.keys().isdisjoint(_READABLE):
-        for message, path in each_mapping(recording, document.get("messages"), ("messages",), "a message"):
-            read_item(recording, message, path, choice)
-        if "messages" not in document or "choices" in document:
-            read_item(recording, document, (), choice)
+        _read_document(recording, document, choice)
     else:
         raise refuse(document, SHAPE)
-    return recording.trace(name)
+    return told_trace(recording, document, name, detects, SHAPE)
 
 
 # ----------------------------------------------------------------------------------------------------------- detection
@@ -112,7 +111,7 @@ def _is_marked(item: Any) -> bool:
         calls = item.get("tool_calls")
         return (isinstance(calls, list) and any(map(_is_call, calls))) or _is_function(item.get("function_call"))
     if role in _ANSWERERS and "type" not in item:
-        return any(isinstance(item.get(key), str) for key in ("tool_call_id", "name", "tool_name"))
+        return any(isinstance(item.get(key), str) for key in ("tool_call_id", "name", "tool_name", "toolCallId"))
     return _is_response(item) or (_is_call(item) and "arguments" in item.get("function", {"arguments": None}))
 
 
@@ -141,8 +140,27 @@ def _is_plain(part: Any) -> bool:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
+def _read_document(recording: Recording, document: Mapping[str, Any], choice: int) -> None:
+    """Read a request, and the answer to it where that was kept beside it, or the answer alone."""
+    if "messages" not in document:
+        read_item(recording, document, (), choice)
+        return
+    for message, path in each_mapping(recording, document["messages"], ("messages",), "a message"):
+        read_item(recording, message, path, choice)
+    answer = {key: value for key, value in document.items() if key != "messages"}
+    is_message = "role" in answer and ("content" in answer or _called(answer))
+    if "choices" in answer or is_message or isinstance(answer.get("message"), Mapping):
+        told = Recording()
+        read_item(told, answer, (), choice)
+        take_answer(recording, told)
+    elif _called(answer) and not isinstance(answer.get("function_call"), str):  # "auto" is what a request asks for
+        recording.doubt(f"calls beside the messages, and no message with them: {show(list(answer))}", ())
+
+
 def read_item(recording: Recording, item: Mapping[str, Any], path: Path, choice: int = 0) -> None:
     """Read a response, a message or a call that stands alone."""
+    if "messages" in item and item["messages"] and not item.keys().isdisjoint({"choices", "message", "role"}):
+        recording.doubt("messages beside an answer in a list, which may repeat what stands before it", path)
     if "choices" in item:
         _read_response(recording, item, path, choice)
     elif "message" in item:
@@ -173,13 +191,51 @@ def _read_response(recording: Recording, response: Mapping[str, Any], path: Path
 
 
 def _read_choice(recording: Recording, choice: Mapping[str, Any], path: Path) -> None:
-    calls_before = recording.calls
+    events_before, calls_before = len(recording), recording.calls
     message = choice.get("message")
-    if isinstance(message, Mapping):
+    if isinstance(message, Mapping) and "choices" in message:
+        recording.doubt("a whole response in the place of a message; read it apart", (*path, "message"))
+    elif isinstance(message, Mapping):
         _read_message(recording, {"role": "assistant", **message}, (*path, "message"))
     else:
         recording.doubt(f"a choice has a message, this has {show(list(choice))}", path)
+        message = {}
+    beside = _read_calls_beside(recording, choice, message, path)
     _doubt_end(recording, choice, path, called=recording.calls > calls_before)
+    reason = next((choice[key] for key in _REASONS if isinstance(choice.get(key), str)), None)
+    doubt_cut(recording, events_before, reason, _last_arguments(beside if _called(beside) else message), path)
+
+
+def _read_calls_beside(
+    recording: Recording, choice: Mapping[str, Any], message: Mapping[str, Any], path: Path
+) -> Mapping[str, Any]:
+    """Read calls that stand in a choice beside its message, and return the fields that hold any."""
+    fields = (*CALL_FIELDS, "function_call")
+    beside = {
+        field: choice[field]
+        for field in fields
+        if choice.get(field) and not any(choice[field] == message.get(own) for own in fields)
+    }
+    if _called(beside):
+        _read_calls(recording, beside, path, message.get("name"))
+        if _called(message):
+            recording.doubt("a choice with calls, whose message has others, which may be the same", path)
+    return beside
+
+
+def _called(message: Mapping[str, Any]) -> bool:
+    """Whether a message has calls, or what stands in the place of them."""
+    return any(message.get(field) for field in CALL_FIELDS) or _is_filled(message.get("function_call"))
+
+
+def _last_arguments(message: Mapping[str, Any]) -> Any:
+    """Return the arguments of the last call of a message as they were recorded, where these are JSON."""
+    told = message.get("function_call")
+    if not _is_filled(told):
+        calls = next((message[field] for field in reversed(CALL_FIELDS) if message.get(field)), None)
+        last = calls[-1] if isinstance(calls, list) else calls
+        told = last.get("function") if isinstance(last, Mapping) else None
+    return told.get("arguments") if isinstance(told, Mapping) else None
 
 
 def _index_of(choice: Mapping[str, Any], number: int) -> int:
@@ -190,7 +246,7 @@ def _index_of(choice: Mapping[str, Any], number: int) -> int:
 
 def _doubt_end(recording: Recording, choice: Mapping[str, Any], path: Path, *, called: bool) -> None:
     """Look for a call that the end of an answer speaks of and that is not there."""
-    reason = word(choice, "finish_reason").lower()
+    reason = (word(choice, "finish_reason") or word(choice, "finishReason")).lower()
     if choice.get("error"):
         recording.doubt(f"the answer failed: {show(choice['error'])}", path)
     elif choice.get("done") is False:
@@ -209,7 +265,7 @@ def _read_message(recording: Recording, message: Mapping[str, Any], path: Path) 
         _read_result(recording, message, path)
     elif role in _SPEAKERS:
         recording.say(_SPEAKERS[role], _text(recording, message.get("content"), path, may_call=False), path)
-        if message.get("tool_calls") or message.get("function_call"):
+        if _called(message):
             recording.doubt(f"a message of {role} that calls tools", path)
     else:
         recording.doubt(f"an unknown role {show(message.get('role'))}", path)
@@ -220,14 +276,32 @@ def _read_answer(recording: Recording, message: Mapping[str, Any], path: Path) -
     agent = message.get("name")
     text = _text(recording, message.get("content"), path, may_call=True)
     text = "\n".join(filter(None, (text, word(message, "refusal"), _spoken(message))))
-    calls, function = message.get("tool_calls"), message.get("function_call")
-    if text or not (calls or _is_filled(function)):  # an empty answer is an answer
+    is_called = _called(message)
+    if text or not is_called:  # an empty answer is an answer
         recording.say("agent", text, path, agent)
-    if calls:
-        for call, place in each_mapping(recording, calls, (*path, "tool_calls"), "a tool call"):
-            _read_call(recording, call, place, agent)
+    if is_called:
+        _read_calls(recording, message, path, agent)
+
+
+def _read_calls(recording: Recording, message: Mapping[str, Any], path: Path, agent: Any) -> None:
+    """Read the calls of a message, from each field that has any; the same list in two of them is one."""
+    seen: list[Any] = []
+    for field in CALL_FIELDS:
+        calls = message.get(field)
+        if not calls:
+            continue
+        is_alone = _is_call(calls) or (field == "tool_call" and isinstance(calls, Mapping))
+        calls = [calls] if is_alone else calls
+        if seen and calls not in seen:
+            recording.doubt(f"calls in two fields, which may be the same: {field} too", (*path, field))
+        if calls not in seen:
+            for call, place in each_mapping(recording, calls, (*path, field), "a tool call"):
+                _read_call(recording, call, place, agent)
+        seen.append(calls)
+    function = message.get("function_call")
     if _is_filled(function):
-        _read_function_call(recording, function, calls, (*path, "function_call"), agent)
+        told = [call for calls in seen if isinstance(calls, list) for call in calls]
+        _read_function_call(recording, function, told, (*path, "function_call"), agent)
 
 
 def _spoken(message: Mapping[str, Any]) -> str:
@@ -267,9 +341,9 @@ def _is_same(call: Any, function: Mapping[str, Any]) -> bool:
 
 
 def _read_result(recording: Recording, message: Mapping[str, Any], path: Path) -> None:
-    name = message.get("name") or message.get("tool_name")
-    payload = _payload(message.get("content"))
-    recording.answer(payload, message.get("tool_call_id"), path, of=name, is_error=_is_error(message))
+    name = message.get("name") or message.get("tool_name") or message.get("toolName")
+    call_id = message.get("tool_call_id", message.get("toolCallId"))
+    give_back(recording, message, _payload(message.get("content")), call_id, path, of=name)
 
 
 def _payload(content: Any) -> Any:
@@ -279,14 +353,6 @@ def _payload(content: Any) -> Any:
         if isinstance(document, Mapping) and "data" in document:
             return document["data"]
     return payload_of(content)
-
-
-def _is_error(message: Mapping[str, Any]) -> bool | None:
-    """Return what a result says of itself. The format has no word for it; some that write it have."""
-    flag = message.get("is_error")
-    if isinstance(flag, bool):
-        return flag
-    return True if message.get("status") == "error" else None
 
 
 def _text(recording: Recording, content: Any, path: Path, *, may_call: bool) -> str:

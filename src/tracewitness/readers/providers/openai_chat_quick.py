@@ -137,6 +137,7 @@ def _records_of(messages: list[_Message]) -> list[Record] | None:
     records: list[Record] = []
     add = records.append
     is_marked = False
+    names: dict[_Text, str] = {}
     for message in messages:
         if isinstance(message, _Answer):
             agent, calls = message.by or UNSET, message.calls
@@ -150,15 +151,28 @@ def _records_of(messages: list[_Message]) -> list[Record] | None:
                     function = call.function
                     if not function.name:
                         return None
+                    names[call.id] = function.name
                     args, raw_args = read_arguments(None if function.arguments is UNSET else function.arguments)
                     add(Record(call=function.name, args=args, raw_args=raw_args, id=id_of(call.id), by=agent))
         else:
             if isinstance(message, _Result):
-                if message.id in _ODD or message.of in _ODD or message.id is message.of:
-                    return None  # nothing says which call it answers, or one of the two says it oddly
+                if _is_odd(message, names):
+                    return None
                 is_marked = True
             add(message)
     return records if is_marked else None
+
+
+def _is_odd(result: _Result, names: dict[_Text, str]) -> bool:
+    """Whether nothing says which call a result answers, or its id or its name says it oddly, or these disagree.
+
+    Arguments:
+        names: the name of the latest call before it, by id.
+    """
+    call_id, of = result.id, result.of
+    if call_id in _ODD or of in _ODD or call_id is of:
+        return True
+    return of is not UNSET and names.get(call_id, of) != of
 
 
 def _place_of(messages: list[_Message], position: int) -> str:

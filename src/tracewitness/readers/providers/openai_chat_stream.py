@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any, Final
 
 from tracewitness.display import show
 from tracewitness.readers.providers import openai_chat
+from tracewitness.readers.providers.shared import CALL_FIELDS, Call, doubt_lost
 from tracewitness.readers.providers.streams import Answer, Stream, StreamRecording, joined, lists_any, read_stream
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, each_mapping, one_text, word
@@ -95,6 +97,17 @@ class _Call:
             return not (has_other_id and self._is_complete())
         return not has_other_id and name == self.name and not self._is_complete()
 
+    def may_be_named_with(self, fragment: Mapping[str, Any]) -> bool:
+        """Whether a fragment that names another call may have the rest of this one's name.
+
+        Names come whole; what joins fragments as they come would join this one too, where no id speaks against it.
+        """
+        call_id = fragment.get("id")
+        has_other_id = bool(call_id and self.call_id and call_id != self.call_id)
+        is_named = bool(self.name and _told(fragment)[1].get("name"))
+        is_here = isinstance(self.index, int) and fragment.get("index") == self.index
+        return is_named and is_here and not has_other_id and not any(self._fragments)
+
     def is_same(self, fragment: Mapping[str, Any]) -> bool:
         """Whether a fragment has this call's id, and nothing that speaks against it."""
         if not self.call_id or fragment.get("id") != self.call_id:
@@ -175,10 +188,7 @@ class _Choice:
         self._texts["refusal"].append(word(delta, "refusal"))
         audio = delta.get("audio")
         self._texts["transcript"].append(word(audio, "transcript") if isinstance(audio, Mapping) else "")
-        fragments = delta.get("tool_calls")
-        fragments = [fragments] if isinstance(fragments, Mapping) else fragments
-        for fragment, place in each_mapping(recording, fragments, (*path, "tool_calls"), "a tool call"):
-            self._add_fragment(fragment, place)
+        self.add_calls(recording, delta, path)
         function = delta.get("function_call")
         if not isinstance(function, Mapping):
             if function is not None:
@@ -187,8 +197,19 @@ class _Choice:
             self.function = self.function or _Call(None, (*path, "function_call"))
             self.function.add({"function": function})
 
-    def _add_fragment(self, fragment: Mapping[str, Any], path: Path) -> None:
-        call = self._call_of(fragment)
+    def add_calls(self, recording: StreamRecording, holder: Mapping[str, Any], path: Path) -> None:
+        """Take fragments of calls, in whichever field they stand."""
+        for field in CALL_FIELDS:
+            fragments = holder.get(field)
+            fragments = [fragments] if isinstance(fragments, Mapping) else fragments
+            for fragment, place in each_mapping(recording, fragments, (*path, field), "a tool call"):
+                self._add_fragment(recording, fragment, place)
+
+    def _add_fragment(self, recording: StreamRecording, fragment: Mapping[str, Any], path: Path) -> None:
+        call, before = self._call_of(fragment), self._call_before(fragment)
+        if call is None and before is not None and before.may_be_named_with(fragment):
+            name = _told(fragment)[1].get("name")
+            recording.doubt(f"{show(name)} is the name of another call, or the rest of {show(before.name)}", path)
         if call is None:
             call = _Call(fragment.get("index"), path)
             self.calls.append(call)
@@ -200,14 +221,19 @@ class _Choice:
 
     def _call_of(self, fragment: Mapping[str, Any]) -> _Call | None:
         """Return the call that a fragment goes on with: that with its id, else the latest with its index."""
-        index, call_id = fragment.get("index"), fragment.get("id")
+        call_id = fragment.get("id")
         same = self._by_id.get(call_id) if isinstance(call_id, str) else None
         if same is not None and same.is_same(fragment):
             return same
-        last = self._by_index.get(index) if isinstance(index, int) else self.calls[-1] if self.calls else None
+        last = self._call_before(fragment)
         return last if last is not None and last.continues_with(fragment) else None
 
-    def whole(self) -> dict[str, Any]:
+    def _call_before(self, fragment: Mapping[str, Any]) -> _Call | None:
+        """Return the latest call with the index of a fragment, or the latest of all where that has none."""
+        index = fragment.get("index")
+        return self._by_index.get(index) if isinstance(index, int) else self.calls[-1] if self.calls else None
+
+    def whole(self, recording: StreamRecording, path: Path) -> dict[str, Any]:
         """Return the choice of a response. A message that came whole wins over fragments, in what it has."""
         message: dict[str, Any] = {
             "role": "assistant",
@@ -219,19 +245,34 @@ class _Choice:
             message["function_call"] = self.function.whole()["function"]
         message.update({key: value for key, value in self.message.items() if value})
         if self.calls and not self.message.get("tool_calls"):
-            message["tool_calls"] = [call.whole() for call in self.calls]
+            message["tool_calls"] = self._told()
+        elif self.calls:
+            kept = message["tool_calls"] if isinstance(message["tool_calls"], list) else []
+            doubt_lost(recording, map(_content, self._told()), map(_content, kept), path)
         return {"message": message, "finish_reason": self.finish_reason, "error": self.error}
+
+    def _told(self) -> list[dict[str, Any]]:
+        return [call.whole() for call in self.calls]
+
+
+def _content(call: Any) -> Call:
+    """Return what must be the same where a call is told two times."""
+    if not isinstance(call, Mapping):
+        return None, None, call
+    told = _told(call)[1]
+    return call.get("id"), told.get("name"), told.get("arguments", told.get("input"))
 
 
 def _merged(pieces: list[Any]) -> Any:
-    """Return the content that its pieces are: one text where all of them are text."""
+    """Return the content that its pieces are: one text where all of them are text.
+
+    Texts that follow on one another are joined at once: to add each to those before takes the square of the time.
+    """
+    told = [piece for piece in pieces if piece is not None]
     merged: list[Any] = []
-    for piece in pieces:
-        text = one_text(piece)
-        if text is not None and merged and isinstance(merged[-1], str):
-            merged[-1] += text
-        elif piece is not None:
-            merged.append(piece if text is None else text)
+    for is_text, run in groupby(told, key=lambda piece: one_text(piece) is not None):
+        parts = list(run)
+        merged += ["".join(filter(None, map(one_text, parts)))] if is_text else parts
     return merged[0] if len(merged) == 1 and isinstance(merged[0], str) else merged or None
 
 
@@ -267,13 +308,14 @@ class _Chunks(Answer):
         index = choice.get("index")
         taken = self._choices.setdefault(index if isinstance(index, int) else 0, _Choice())
         delta, message = choice.get("delta"), choice.get("message")
+        taken.add_calls(self.recording, choice, path)
         if isinstance(delta, Mapping):
             taken.add(self.recording, delta, (*path, "delta"))
         elif isinstance(message, Mapping):
             taken.message = dict(message)
         elif delta is not None or message is not None:
             self.recording.doubt(f"a delta is a mapping, not {show(message if delta is None else delta)}", path)
-        taken.finish_reason = choice.get("finish_reason") or taken.finish_reason
+        taken.finish_reason = choice.get("finish_reason") or choice.get("finishReason") or taken.finish_reason
         taken.error = choice.get("error") or taken.error
         self.is_ended = all(taken.finish_reason or taken.error for taken in self._choices.values())
 
@@ -288,7 +330,8 @@ class _Chunks(Answer):
                 self.recording.begin((*place, "tool_calls", position), call.path)
             if choice.function is not None:
                 self.recording.begin((*place, "function_call"), choice.function.path)
-        return {"object": "chat.completion", "choices": [choice.whole() for choice in choices]}
+        told = [choice.whole(self.recording, self.path) for choice in choices]
+        return {"object": "chat.completion", "choices": told}
 
 
 def _deltas(event: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

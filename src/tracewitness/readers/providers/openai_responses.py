@@ -8,6 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from tracewitness.display import show
+from tracewitness.readers.providers.shared import doubt_cut, doubt_foreign_calls, give_back, told_trace
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, word
@@ -31,6 +32,7 @@ _SILENT_ITEMS: Final = frozenset(
         "reasoning",
     }
 )
+_CUT: Final = "incomplete"
 _UNFINISHED: Final = frozenset({"queued", "in_progress", "cancelled", "failed"})
 
 
@@ -98,7 +100,7 @@ def read(document: Any, name: str = "") -> Trace:
         reading.item(document, ())
     else:
         raise refuse(document, SHAPE)
-    return reading.recording.trace(name)
+    return told_trace(reading.recording, document, name, detects, SHAPE)
 
 
 # ----------------------------------------------------------------------------------------------------------- detection
@@ -158,6 +160,8 @@ class ItemReader:
         self._instructions: str | None = None
         self._seen_ids: set[Any] = set()
         self._shell_ids: dict[Any, Any] = {}
+        self._calls: dict[tuple[str, ...], Mapping[str, Any]] = {}
+        self._answered: set[Any] = set()
 
     def items(self, items: Any, path: Path) -> None:
         """Read a list of items."""
@@ -187,8 +191,13 @@ class ItemReader:
     def _response(self, response: Mapping[str, Any], path: Path) -> None:
         self._request(response, path)
         events_before = len(self.recording)
-        self.items(response.get("output"), (*path, "output"))
+        output = response.get("output")
+        self.items(output, (*path, "output"))
         self._doubt_end(response, path)
+        last = output[-1] if isinstance(output, list) and output else None
+        if isinstance(last, Mapping):
+            reason = response.get("status") if last.get("status") != _CUT else None  # the item said so itself
+            doubt_cut(self.recording, events_before, reason if reason == _CUT else None, _given(last), path)
         if len(self.recording) == events_before and self.recording.failure is None:
             self.recording.say("agent", "", path)  # an empty answer is an answer
 
@@ -218,6 +227,7 @@ class ItemReader:
         if speaker is None:
             self.recording.doubt(f"an unknown role {show(message.get('role'))}", path)
             return
+        doubt_foreign_calls(self.recording, message, path)
         self.recording.say(speaker, self._text(message.get("content"), path, may_call=speaker == "agent"), path)
 
     def _text(self, content: Any, path: Path, *, may_call: bool) -> str:
@@ -235,7 +245,9 @@ class ItemReader:
         return "\n".join(texts)
 
     def _event(self, kind: str, item: Mapping[str, Any], path: Path) -> None:
-        read = _CALL_READERS.get(kind)
+        events_before, read = len(self.recording), _CALL_READERS.get(kind)
+        if kind in _CALLS and self._is_told(kind, item, path):
+            return
         if read is not None:
             read(self.recording, item, path)
         elif kind in _HOSTED:
@@ -244,6 +256,27 @@ class ItemReader:
             self._output(kind, item, path)
         elif kind not in _SILENT_ITEMS:
             self.recording.doubt(f"an unknown item of type {show(kind)}", path)
+        if item.get("status") == _CUT:
+            doubt_cut(self.recording, events_before, _CUT, _given(item), path)
+
+    def _is_told(self, kind: str, item: Mapping[str, Any], path: Path) -> bool:
+        """Whether a call is one that was read already: an item has an id of its own, and is sent again in an input.
+
+        Some recordings use ids again; a call that was answered since, or has other arguments, may be another one.
+        """
+        ids = (word(item, "id"), word(item, "call_id"))
+        if not ids[0]:
+            return False
+        key = (kind, *ids)
+        before = self._calls.setdefault(key, item)
+        if before is item:
+            return False
+        if _content(before) == _content(item) and not (ids[1] and ids[1] in self._answered):
+            return True
+        if before.get("name") == item.get("name"):
+            reason = f"the item {show(ids[0])} a second time, which may be another call"
+            self.recording.doubt(reason, path, hides_call=False)
+        return False
 
     def _hosted(self, kind: str, item: Mapping[str, Any], path: Path) -> None:
         """Read a call of a tool that the provider has, with its result where it stands beside it."""
@@ -264,7 +297,20 @@ class ItemReader:
         if kind == "local_shell_call_output" and not call_id:
             call_id = item.get("id")
             call_id = self._shell_ids.get(call_id, call_id) if isinstance(call_id, str) else call_id
-        self.recording.answer(payload_of(item.get(_OUTPUTS[kind])), call_id, path, is_error=_output_error(kind, item))
+        if isinstance(call_id, str):
+            self._answered.add(call_id)
+        payload, is_error = payload_of(item.get(_OUTPUTS[kind])), _output_error(kind, item)
+        give_back(self.recording, item, payload, call_id, path, is_error=is_error)
+
+
+def _content(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what must be the same in two accounts of an item: how far it is may differ."""
+    return {key: value for key, value in item.items() if key != "status" and value is not None}
+
+
+def _given(item: Mapping[str, Any]) -> Any:
+    """Return the arguments of a call as they were recorded, where these are JSON: what is none may end anywhere."""
+    return item.get("arguments")
 
 
 def _hosted_arguments(tool: _Hosted, item: Mapping[str, Any]) -> Any:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from tracewitness.readers.providers import openai_responses
+from tracewitness.readers.providers.shared import Call, doubt_lost
 from tracewitness.readers.providers.streams import Answer, Stream, StreamRecording, lists_any, read_stream
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, word
@@ -65,6 +68,11 @@ class _Item:
     def is_told(self) -> bool:
         """Whether the item itself was there, not only pieces of it."""
         return bool(self._added) or self._done is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the item was there as it is in the end."""
+        return self._done is not None
 
     def take(self, item: Mapping[str, Any], *, is_done: bool) -> None:
         """Take the item as an event has it."""
@@ -159,6 +167,12 @@ class _Events(Answer):
         key = index if isinstance(index, int) else item_id if isinstance(item_id, str) else None
         return self._items.setdefault(key, _Item(path))
 
+    def _doubt_calls(self, output: list[Any]) -> None:
+        """Look for calls that the stream had and the response lacks, which repeats all of them."""
+        told = [_content(item.whole(), is_done=item.is_done) for item in self._items.values() if _is_call(item.whole())]
+        kept = [_content(item) for item in output if isinstance(item, Mapping) and _is_call(item)]
+        doubt_lost(self.recording, told, kept, self.path)
+
     def whole(self) -> dict[str, Any] | None:
         """Return the response: with the output that its end has, else with the items that the events told."""
         if not self._response and not self._items:
@@ -167,6 +181,7 @@ class _Events(Answer):
         if self.is_ended and output:
             if isinstance(output, list) and len(output) < len(self._items):
                 self.recording.doubt("the response has fewer items at its end than its stream had", self.path)
+            self._doubt_calls(output if isinstance(output, list) else [])
             return {"object": "response", **self._response}
         items = sorted(self._items.items(), key=lambda item: item[0] if isinstance(item[0], int) else len(self._items))
         for number, (_, item) in enumerate(items):
@@ -175,6 +190,16 @@ class _Events(Answer):
                 self.recording.doubt("pieces of an item that is not here", item.path)
         told = self._response if self.is_ended else {"instructions": self._response.get("instructions")}
         return {"object": "response", **told, "output": [item.whole() for _, item in items if item.is_told]}
+
+
+def _is_call(item: Mapping[str, Any]) -> bool:
+    return word(item, "type").endswith("_call")
+
+
+def _content(item: Mapping[str, Any], *, is_done: bool = True) -> Call:
+    """Return what must be the same where a call is told two times."""
+    call_id, kind = word(item, "call_id") or word(item, "id"), word(item, "type")
+    return call_id, word(item, "name") or kind, item.get("arguments", item.get("input")) if is_done else UNSET
 
 
 _STREAM: Final = Stream(

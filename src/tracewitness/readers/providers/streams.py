@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tracewitness.display import show
+from tracewitness.errors import ReadError
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
 from tracewitness.trace import Record, Trace
 
@@ -159,7 +160,7 @@ def read_stream(document: Any, name: str, stream: Stream) -> Trace:
     """Read a list of events, of one stream or of several, and of messages between them.
 
     Raises:
-        ReadError: it is no list.
+        ReadError: it is no list, or nothing in it was understood.
     """
     if not isinstance(document, list):
         raise refuse(document, stream.shape)
@@ -167,13 +168,22 @@ def read_stream(document: Any, name: str, stream: Stream) -> Trace:
     for item, path in each_mapping(reading.recording, document, (), "an event"):
         reading.add(item, path)
     reading.finish()
-    return reading.recording.trace(name)
+    trace = reading.recording.trace(name)
+    if not (reading.has_events or len(trace)) and trace.reader_problems:
+        raise ReadError(f"{trace.reader_problems[0]}; {stream.shape}")
+    return trace
 
 
 class _Reading:
-    """Reads the items of a list in order."""
+    """Reads the items of a list in order.
+
+    Attributes:
+        recording: the trace in the making.
+        has_events: whether an item was an event.
+    """
 
     def __init__(self, stream: Stream) -> None:
+        self.has_events = False
         self.recording = StreamRecording()
         self._stream = stream
         self._read_item = stream.reader_of(self.recording)
@@ -186,6 +196,7 @@ class _Reading:
         if event is not None and not event:
             return
         if event is not None:
+            self.has_events = True
             if self._answer is None or self._answer.ends_before(event):
                 self.finish()
                 self._answer = self._stream.answer(self.recording, path)

@@ -65,18 +65,35 @@ def silent_models(nodes: Sequence[Node], accounts: Sequence[Account]) -> Iterato
     tool that ran before the next request to it, nor the reason why the answer ended.
     """
     told = {account.node.order for account in accounts if len(account.answer)}
-    around = {ancestor.order for account in accounts for ancestor in account.node.ancestors()}
+    around, within = _around(nodes, {account.node.order for account in accounts}), _within(nodes, told)
     requests = {_scope_of(account.node): account.node.order for account in accounts if len(account.request)}
     latest: dict[int, Node] = {}  # the last thing that a model or a tool of an agent did
     for node in reversed(nodes):
         scope = _scope_of(node)
         if node.kind == "model" and node.order not in told and node.order not in around and not _ended(node):
             is_followed = scope in latest and latest[scope].kind == "tool"
-            is_inside = any(ancestor.order in told for ancestor in node.ancestors())
-            if not is_followed and not is_inside and requests.get(scope, 0) <= node.order:
+            if not is_followed and node.order not in within and requests.get(scope, 0) <= node.order:
                 yield node
         if node.kind in ("model", "tool"):
             latest[scope] = node
+
+
+def _around(nodes: Sequence[Node], orders: set[int]) -> set[int]:
+    """Return the spans that have one of some in them, from the innermost on: chains of spans may be long."""
+    around: set[int] = set()
+    for node in sorted(nodes, key=lambda node: node.depth, reverse=True):
+        if node.parent is not None and (node.order in orders or node.order in around):
+            around.add(node.parent.order)
+    return around
+
+
+def _within(nodes: Sequence[Node], orders: set[int]) -> set[int]:
+    """Return the spans that are in one of some."""
+    within: set[int] = set()
+    for node in sorted(nodes, key=lambda node: node.depth):
+        if node.parent is not None and (node.parent.order in orders or node.parent.order in within):
+            within.add(node.order)
+    return within
 
 
 def _scope_of(node: Node) -> int:

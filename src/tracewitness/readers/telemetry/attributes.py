@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,10 +12,12 @@ from tracewitness.errors import ReadError
 from tracewitness.readers.json_text import decode_text
 from tracewitness.readers.literals import parse_literal
 
-__all__ = ["arguments_of", "decoded", "flattened", "gathered", "opened"]
+__all__ = ["arguments_of", "decoded", "flattened", "gathered", "is_broken", "opened"]
 
 _MAX_DEPTH: Final = 40
 _OPENERS: Final = ("{", "[")
+# How an object or a list of objects, lists or texts begins: not so "[1] see below", nor "{name}".
+_begins_as_json = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:["'{\[\]]|$))""").match
 
 
 def decoded(value: Any) -> Any:
@@ -49,6 +52,15 @@ def opened(value: Any) -> Any:
     """
     inside = decoded(value)
     return inside if isinstance(inside, (dict, list)) else value
+
+
+def is_broken(value: Any) -> bool:
+    """Whether a value is a text that begins as JSON and is none: exporters cut long attributes off.
+
+    >>> is_broken('[{"role": "assi'), is_broken('[{"role": "user"}]'), is_broken("[1] says so")
+    (True, False, False)
+    """
+    return isinstance(value, str) and _begins_as_json(value) is not None and opened(value) is value
 
 
 def arguments_of(value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from tracewitness.readers.recording import Path
-from tracewitness.readers.telemetry.attributes import arguments_of, decoded, gathered, opened
+from tracewitness.readers.telemetry.attributes import arguments_of, decoded, gathered, is_broken, opened
 from tracewitness.readers.telemetry.messages import payload_of_tool
 from tracewitness.readers.telemetry.payloads import read_payload
 from tracewitness.readers.telemetry.span import Event, Span
@@ -53,6 +53,7 @@ _SPAN_NAME: Final = re.compile(r"(?:execute_tool |tools/call |running tool: )?(.
 # The scope of Langfuse's SDK, which names an agent's span after the agent.
 _LANGFUSE: Final = "langfuse-sdk"
 _MERGED: Final = "(merged tools)"
+_AZURE_BODY: Final = "gen_ai.event.content"
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _PARTS_OF_INPUT: Final = frozenset(
     {"gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message"}
@@ -256,10 +257,20 @@ def _result_of_events(span: Span) -> tuple[Any, bool]:
 
 def _tool_result(span: Span, key: str, value: Any) -> Any:
     is_json = key in _ENCODED or (key == "output.value" and span.attributes.get("output.mime_type") == _JSON)
+    is_json = is_json or (key == _RESULTS[0] and _is_encoded(value))
     return payload_of_tool(decoded(value) if is_json else value)
 
 
+def _is_encoded(value: Any) -> bool:
+    """Whether a result that is JSON by the conventions is; many write plain text there, which may look like a number.
+
+    A number in a text equals the number in checks, so that nothing is lost where it stays text.
+    """
+    return isinstance(value, str) and (value == "null" or (value[:1], value[-1:]) in _BRACKETS)
+
+
 _JSON: Final = "application/json"
+_BRACKETS: Final = frozenset({('"', '"'), ("{", "}"), ("[", "]")})
 
 
 def _unwrapped(result: Any) -> tuple[Any, Any, bool | None]:
@@ -376,7 +387,14 @@ def _event_messages(event: Event, key: str, role: str) -> Iterator[Messages]:
 
 
 def _event_fields(event: Event) -> dict[str, Any]:
-    return {**event.attributes, **event.body} if isinstance(event.body, Mapping) else event.attributes
+    """Return what an event holds, in attributes or in a body, which Azure writes into an attribute as JSON."""
+    fields = dict(event.attributes)
+    for body in (opened(fields.pop(_AZURE_BODY, None)), opened(event.body)):
+        if isinstance(body, Mapping):
+            fields.update(body)
+        elif is_broken(body):
+            fields["content"] = body
+    return fields
 
 
 def _body_messages(event: Event, side: str, role: str) -> Iterator[Messages]:
@@ -422,6 +440,9 @@ def _plain_outputs(span: Span) -> Iterator[Messages]:
     events = opened(span.attributes.get("events"))
     if isinstance(events, list):
         yield Messages([item for item in events if _is_choice(item)], (*span.path, "attributes", "events"), "assistant")
+        return
+    if is_broken(events):
+        yield Messages(events, (*span.path, "attributes", "events"), "assistant")
         return
     text, calls = span.attributes.get("ai.response.text"), opened(span.attributes.get("ai.response.toolCalls"))
     if text or calls:

@@ -69,6 +69,7 @@ class _Rows:
         self.problems = Recording()
         self.runs: dict[str, _Row] = {}
         self.places: dict[str, Path] = {}
+        self.trace_ids: dict[str, str] = {}  # of runs that don't say theirs, once they are found
         self._seen: set[int] = set()
         if _is_run(document) or not isinstance(document, Mapping):
             self._collect(document, (), 0)
@@ -155,11 +156,17 @@ def _trace_id(rows: _Rows, row: _Row, run_id: str) -> str:
     own = _id(row.get("trace_id")) or _of_order(row, 0)
     if own:
         return own
-    seen = {run_id}
-    while (parent_id := _id(row.get("parent_run_id"))) in rows.runs and parent_id not in seen:
-        seen.add(parent_id)
-        run_id, row = parent_id, rows.runs[parent_id]
-    return run_id
+    steps = {run_id: None}
+    while run_id not in rows.trace_ids:
+        parent_id = _id(row.get("parent_run_id"))
+        if parent_id not in rows.runs or parent_id in steps:
+            rows.trace_ids[run_id] = run_id
+        else:
+            run_id, row = parent_id, rows.runs[parent_id]
+            steps[run_id] = None
+    trace_id = rows.trace_ids[run_id]
+    rows.trace_ids.update(dict.fromkeys(steps, trace_id))
+    return trace_id
 
 
 def _of_order(row: _Row, position: int) -> str:
@@ -214,7 +221,7 @@ def _tool(row: _Row) -> Iterator[tuple[str, Any]]:
     outputs = opened(row.get("outputs"))
     is_over = row.get("end_time") is not None and not row.get("error")
     if not is_empty(outputs) or (is_over and isinstance(outputs, Mapping)):
-        yield "gen_ai.tool.call.result", _only(outputs, "output")
+        yield "tool_response", _only(outputs, "output")
 
 
 def _arguments(inputs: Any) -> Any:

@@ -6,6 +6,7 @@ told by their keys, whatever convention holds them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,10 +14,10 @@ from msgspec import UNSET, structs
 
 from tracewitness.display import show
 from tracewitness.readers.recording import Path, Recording, each_mapping, word
-from tracewitness.readers.telemetry.attributes import arguments_of, decoded, opened
+from tracewitness.readers.telemetry.attributes import arguments_of, decoded, is_broken, opened
 from tracewitness.trace import Role
 
-__all__ = ["NOT_RECORDED", "payload_of_tool", "read_messages"]
+__all__ = ["NOT_RECORDED", "doubt_broken", "payload_of_tool", "read_messages"]
 
 #: Stands for arguments that were left out of a recording. It is no JSON object, so that nobody takes it for one.
 NOT_RECORDED: Final = "(the arguments were not recorded)"
@@ -68,6 +69,12 @@ _OUTPUTS: Final = {"text": None, "json": None, "content": None, "error-text": Tr
 _MISSING: Final = object()
 # How an answer of LangChain begins where it was taken for text.
 _GENERATIONS: Final = '{"generations"'
+# What a mapping has that is a whole message, whatever it stands in.
+_CALLS: Final = ("tool_calls", "toolCalls", "function_call")
+# How the parts of a message begin, where they are JSON in a text.
+_begins_as_parts = re.compile(
+    r"""\s*\[\s*\{\s*["'](?:type|text|toolUse|tool_use|function_call|functionCall|reasoningContent)["']"""
+).match
 
 
 def read_messages(
@@ -85,7 +92,9 @@ def read_messages(
         _take(recording, messages, by)
         return
     messages = opened(messages)
-    if isinstance(messages, str):
+    if is_broken(messages):
+        doubt_broken(recording, messages, path)
+    elif isinstance(messages, str):
         _say(recording, _ROLES.get(role, "user"), [messages], path, by)
     elif isinstance(messages, Mapping):
         _read_message(recording, messages, path, by, role, depth)
@@ -97,6 +106,11 @@ def read_messages(
     else:
         for message, place in each_mapping(recording, messages, path, "a message"):
             _read_message(recording, message, place, by, role, depth)
+
+
+def doubt_broken(recording: Recording, text: Any, path: Path) -> None:
+    """Add that a text was meant as JSON and can't be read: nobody said it, and what was called is lost with it."""
+    recording.doubt(f"a text that begins as JSON and is none, as one that was cut off: {show(text)}", path)
 
 
 def _take(recording: Recording, told: Recording, by: Any) -> None:
@@ -137,7 +151,11 @@ def _read_message(
 
 def _read_spoken(recording: Recording, message: Mapping[str, Any], path: Path, by: Any, speaker: Role) -> None:
     parts = _Parts(recording, path, by, speaker)
-    parts.read(_content(message))
+    content = _content(message)
+    if speaker == "agent" and _is_broken_content(message, content):
+        doubt_broken(recording, content, path)
+        content = None
+    parts.read(content)
     calls = message.get("tool_calls") or message.get("toolCalls")
     for call, place in each_mapping(recording, opened(calls), (*path, "tool_calls"), "a tool call"):
         inner = call.get("tool_call")
@@ -146,6 +164,11 @@ def _read_spoken(recording: Recording, message: Mapping[str, Any], path: Path, b
     if isinstance(function, Mapping) and function and not calls:
         _call(recording, function, (*path, "function_call"), by)
     _doubt_end(recording, message, path, called=parts.called or bool(calls or function))
+
+
+def _is_broken_content(message: Mapping[str, Any], content: Any) -> bool:
+    """Whether a content was meant as JSON: elsewhere an agent may well say what begins so."""
+    return is_broken(content) and ("event.name" in message or _begins_as_parts(content) is not None)
 
 
 def _inner(message: Mapping[str, Any]) -> Any:
@@ -157,7 +180,27 @@ def _inner(message: Mapping[str, Any]) -> Any:
         return _generated(message["generations"])
     if message.get("lc") and isinstance(message.get("kwargs"), Mapping):
         return message["kwargs"]
+    whole = _whole_message(message)
+    if whole is not None:
+        return whole
     return _inner_of_content(message) if "role" in message else _inner_without_role(message)
+
+
+def _whole_message(message: Mapping[str, Any]) -> Any:
+    """Return the message that stands in another's place for its content, also as JSON in a text; None for none."""
+    for key in ("message", "content"):
+        inside = message.get(key)
+        if key == "message" or "event.name" in message:
+            inside = opened(inside)
+        if isinstance(inside, Mapping) and _is_message(inside):
+            return {**{key: message[key] for key in ("finish_reason", "id") if message.get(key)}, **inside}
+    return None
+
+
+def _is_message(mapping: Mapping[str, Any]) -> bool:
+    role = mapping.get("role")
+    has_role = isinstance(role, str) and (role.lower() in _ROLES or role.lower() in _ANSWERERS)
+    return has_role or any(isinstance(mapping.get(key), (list, Mapping)) for key in _CALLS)
 
 
 def _inner_of_content(message: Mapping[str, Any]) -> Any:

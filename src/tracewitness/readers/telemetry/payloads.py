@@ -6,6 +6,7 @@ best what is in it; what none of them knows is read as messages, as far as it is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -14,8 +15,8 @@ from tracewitness.errors import ReadError
 from tracewitness.readers.conversation import recording_of
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording
-from tracewitness.readers.telemetry.attributes import decoded, opened
-from tracewitness.readers.telemetry.messages import read_messages
+from tracewitness.readers.telemetry.attributes import decoded, is_broken, opened
+from tracewitness.readers.telemetry.messages import doubt_broken, read_messages
 
 __all__ = ["called_with", "hides_call", "is_empty", "nanoseconds", "read_payload", "unwrapped"]
 
@@ -29,6 +30,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _LATEST_SECOND: Final = 10**11
 _LATEST: Final = 10**14
+# What a text has in it that tells of messages, whoever wrote it.
+_tells_of_messages = re.compile(r"""["'](?:role|messages|choices|tool_calls|toolCalls|parts)["']\s*:""").search
 _HOLDERS: Final = ("messages", "choices", "candidates", "generations")
 
 
@@ -107,9 +110,14 @@ def read_payload(payload: Any, path: Path, role: str, *, speaks: bool) -> Record
             return _read_document(payload, path, role, speaks=speaks)
     except RecursionError:
         return _unread(payload, path)
-    if not speaks or not isinstance(payload, str):
+    if not isinstance(payload, str) or not (speaks or _tells_of_messages(payload)):
         return None
     recording = Recording()
+    if is_broken(payload):
+        doubt_broken(recording, payload, path)
+        return recording
+    if not speaks:
+        return None
     recording.say("user" if role == "user" else "agent", payload, path)
     return recording
 

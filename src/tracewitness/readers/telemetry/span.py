@@ -36,12 +36,15 @@ _ENDS: Final = (
 _EVENT_TIMES: Final = ("timestamp", "time_unix_nano", "timeUnixNano", "time", "timestamp_ns", "event_timestamp")
 _EVENTS: Final = ("span_events", "events", "otel_events")
 _SCOPES: Final = ("scope", "instrumentation_scope", "instrumentationScope")
+_COLUMN: Final = "attributes."
 _OK: Final = frozenset({"ok", "status_code_ok", "statuscode.ok", "1"})
 _ERROR: Final = frozenset({"error", "status_code_error", "statuscode.error", "2"})
 _LONGEST_NUMBER: Final = 20
 _NANOSECONDS: Final = 1_000_000_000
 # Larger numbers are nanoseconds, then microseconds, milliseconds: each ends in the year 2286.
 _UNITS: Final = ((10**17, 1), (10**14, 1_000), (10**11, 1_000_000))
+# How a key says that its number is nanoseconds, however small that is.
+_SAID_TO_BE_NANOSECONDS: Final = ("_nano", "UnixNano", "_ns")
 
 
 class Event(Struct, frozen=True):
@@ -115,8 +118,8 @@ def span_of(item: Mapping[str, Any], path: Path, recording: Recording) -> Span |
         span_id=span_id,
         parent_id=_id(_first(item, _PARENT_IDS)),
         name=name if isinstance(name, str) else "",
-        start=_nanoseconds(_first(item, _STARTS)),
-        end=_nanoseconds(_first(item, _ENDS)),
+        start=_time_of(item, _STARTS),
+        end=_time_of(item, _ENDS),
         attributes=_attributes(item, path, recording),
         events=tuple(_events(_first(item, _EVENTS), path, recording)),
         failed=failed,
@@ -140,14 +143,26 @@ def _id(value: Any) -> str:
     return text if text.strip("0") and not (text.startswith("AAAAAAAA") and not text.strip("A=")) else ""
 
 
-def _nanoseconds(value: Any) -> int | None:
-    """Return a time in nanoseconds: of a number in whatever unit, in a text or not, or of an ISO 8601 text."""
+def _time_of(item: Mapping[str, Any], keys: Iterable[str]) -> int | None:
+    """Return the time that stands at the first of the keys that has one."""
+    key = next((key for key in keys if item.get(key) is not None), "")
+    return _nanoseconds(item.get(key), is_guessed=not key.endswith(_SAID_TO_BE_NANOSECONDS))
+
+
+def _nanoseconds(value: Any, *, is_guessed: bool) -> int | None:
+    """Return a time in nanoseconds: of a number, in a text or not, or of an ISO 8601 text.
+
+    Arguments:
+        is_guessed: whether the unit of a number is to be guessed by its size.
+    """
     if isinstance(value, str):
         if not value.isdecimal() or len(value) > 20:
             return _parsed(value)
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 10**20:
         return None
+    if not is_guessed:
+        return int(value)
     for least, factor in _UNITS:
         if value >= least:
             return int(value) * factor if isinstance(value, int) else int(value * factor)
@@ -168,7 +183,11 @@ def _attributes(item: Mapping[str, Any], path: Path, recording: Recording) -> di
     value = opened(item.get("attributes"))
     if isinstance(value, list):
         return otlp_attributes(value, (*path, "attributes"), recording)
-    columns = {key[11:]: part for key, part in item.items() if key.startswith("attributes.") and part is not None}
+    columns = {
+        key.removeprefix(_COLUMN): part
+        for key, part in item.items()
+        if isinstance(key, str) and key.startswith(_COLUMN) and part is not None
+    }
     if isinstance(value, Mapping):
         columns.update(value)
     elif value is not None:
@@ -255,7 +274,7 @@ def _otlp_value(value: Any, path: Path, recording: Recording) -> Any:
     if not isinstance(value, Mapping):
         return value
     for kind, inside in value.items():
-        name = kind.replace("_v", "V")
+        name = str(kind).replace("_v", "V")  # live mappings may have any keys
         if name in ("stringValue", "boolValue", "doubleValue"):
             return inside
         if name == "intValue":

@@ -111,6 +111,7 @@ class _Run:
         self._tools.name_the_rest()
         for node, records in requests:
             self._tools.know_results(records, node.beginning)
+        self._tools.doubt_differences(record for _, records in requests for record in records)
 
     # ---------------------------------------------------------------------------------------------------------- steps
 

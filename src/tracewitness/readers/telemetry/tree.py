@@ -66,13 +66,6 @@ class Node:
         """When it began."""
         return self.start, self.order, 0
 
-    def ancestors(self) -> Iterator[Node]:
-        """Yield its parent, and so on."""
-        node = self.parent
-        while node is not None:
-            yield node
-            node = node.parent
-
 
 def nodes_of(spans: Sequence[Span]) -> list[Node]:
     """Return the spans as nodes, in the order in which they began."""
