@@ -702,7 +702,9 @@ def test_langchain(exporter: Any) -> None:
         traces = list(read_all(document))
         assert len(traces) == 2
         assert [(call.name, call.args) for call in traces[0].calls] == list(FIRST_TURN)
-        assert [json.loads(call.result) for call in traces[0].calls] == [note.result for note in tools.made[:2]]
+        # Calls that run at once are noted in any order.
+        noted = [next(note.result for note in tools.made if note.args == call.args) for call in traces[0].calls]
+        assert [json.loads(call.result) for call in traces[0].calls] == noted
         assert [call.is_error for call in traces[0].calls] == [False, False]
         assert [call.name for call in traces[1].calls] == ["search", "search", "weather", "steer"]
         assert (traces[1].calls[-1].is_error, traces[1].calls[-1].result) == (True, "the wheel is stuck")
