@@ -12,6 +12,8 @@ from collections.abc import Iterable
 __all__ = ["nearest_name", "plural", "printable", "show"]
 
 _CUT = "…"
+#: Comparing takes as long as the product of the lengths; what is longer was not mistyped by a person.
+_LONGEST_NAME = 500
 
 
 def printable(text: str, limit: int = 200) -> str:
@@ -52,15 +54,18 @@ def show(value: object, limit: int = 80) -> str:
 
 
 def nearest_name(name: str, known: Iterable[str], score: float = 60.0) -> str | None:
-    """Return the name of ``known`` that was probably meant by ``name``, or None.
+    """Return the name of ``known`` that was probably meant by ``name``, or None. Very long names are not compared.
 
     Arguments:
         score: how alike the two must be, 0 to 100: 200 · matches / (both lengths), whatever their case (rapidfuzz's
             ``ratio``, of the indel distance).
     """
+    if len(name) > _LONGEST_NAME:
+        return None
     from rapidfuzz import fuzz, process  # only failures need it, and `import tracewitness` is to stay quick
 
-    found = process.extractOne(name, list(known), scorer=fuzz.ratio, processor=str.lower, score_cutoff=score)
+    likely = [other for other in known if len(other) <= _LONGEST_NAME]
+    found = process.extractOne(name, likely, scorer=fuzz.ratio, processor=str.lower, score_cutoff=score)
     return found[0] if found else None
 
 

@@ -51,6 +51,9 @@ def path_text(path: Sequence[PathPart], root: str = "$") -> str:
 class TracewitnessError(Exception):
     """The root of all errors of this library."""
 
+    #: Where users import it from; a test runner's summary line has no room for more. So for each class below.
+    __module__ = "tracewitness"
+
 
 class ExpectationError(TracewitnessError, ValueError):
     """An expectation that can't be used.
@@ -59,6 +62,8 @@ class ExpectationError(TracewitnessError, ValueError):
         problem: what is wrong and what to do, without the place.
         path: where in the expectation, as keys and indexes from its root.
     """
+
+    __module__ = "tracewitness"
 
     def __init__(self, problem: str, path: Sequence[PathPart] = ()) -> None:
         self.problem = problem
@@ -82,6 +87,8 @@ class SuiteError(ExpectationError):
         source: the file's name as the user gave it.
         line, column: the place in the file, both from 1; 0 where it is not known.
     """
+
+    __module__ = "tracewitness"
 
     def __init__(
         self,
@@ -113,6 +120,8 @@ class InfrastructureError(TracewitnessError):
         transient: whether it may work a little later: a time-out, a lost connection, a limit of requests.
     """
 
+    __module__ = "tracewitness"
+
     def __init__(self, problem: str, *, transient: bool = False) -> None:
         self.problem = problem
         self.transient = transient
@@ -131,6 +140,8 @@ class ReadError(TracewitnessError, ValueError):
         place: where in the source, for example ``line 3`` or ``$.events[2]``.
     """
 
+    __module__ = "tracewitness"
+
     def __init__(self, problem: str, source: str = "", place: str = "") -> None:
         self.problem = problem
         self.source = source
@@ -144,3 +155,5 @@ class ReadError(TracewitnessError, ValueError):
 
 class UsageError(TracewitnessError, ValueError):
     """A call of the library that can't work, found before anything ran."""
+
+    __module__ = "tracewitness"

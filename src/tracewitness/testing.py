@@ -481,7 +481,11 @@ def _fields_of(type_name: str, tool: SearchStrategy[str]) -> SearchStrategy[dict
         "claim": following.flatmap(lambda given: st.sampled_from(_CLAIMS).map(lambda says: {"says": says, **given})),
         "score": st.fixed_dictionaries(
             {"calls": st.lists(following, min_size=1, max_size=3)},
-            optional={"min": st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]), "strict": st.booleans()},
+            optional={
+                "min": st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]),
+                "strict": st.booleans(),
+                "in_order": st.booleans(),
+            },
         ),
     }
     return fields[type_name]

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any
 
 from tracewitness.matching import Eq, Matcher, compile_expected, matches, parse
@@ -513,17 +514,32 @@ def score(check: Mapping[str, Any], view: View) -> bool:
     wanted = check["calls"]
     policy = "strict" if check.get("strict") else "lenient"
     pairs = best_pairing(wanted, view, policy)
-    made = [tool_of(call, wanted, view) for call in view.calls]
-    tools = [view.names.canonical(each["tool"]) for each in wanted]
+    one_tool = names_of_one_tool(wanted, view)
+    made = [one_tool.get(tool, tool) for tool in (tool_of(call, wanted, view) for call in view.calls)]
+    tools = [one_tool.get(tool, tool) for tool in (view.names.canonical(each["tool"]) for each in wanted)]
     total = (
         0.4 * selection(tools, made)
         + 0.3 * argument_f1(wanted, pairs, view, policy)
         + 0.2 * (1 - edit_distance(tools, made) / max(len(tools), len(made)))
         + 0.1 * (1 - redundant(tools, made))
     )
+    if check.get("in_order") and not has_best_in_order(wanted, pairs, view, policy):
+        return False
     if "min" in check:
         return total >= check["min"] - 1e-9
     return total >= 0.9 - 1e-9 and len(pairs) == len(wanted)
+
+
+def names_of_one_tool(wanted: Sequence[Mapping[str, Any]], view: View) -> dict[str, str]:
+    """Return the full names of which more is called than expected, with the last part that is expected, not called."""
+    expected = [view.names.canonical(each["tool"]) for each in wanted]
+    called = [tool_of(call, wanted, view) for call in view.calls]
+    parts = {name: view.names.canonical(part) for name in called if (part := last_part(name)) is not None}
+    return {
+        name: part
+        for name, part in parts.items()
+        if 0 < expected.count(name) < called.count(name) and part in expected and part not in called
+    }
 
 
 def tool_of(call: Call, wanted: Sequence[Mapping[str, Any]], view: View) -> str:
@@ -553,6 +569,27 @@ def best_pairing(wanted: Sequence[Mapping[str, Any]], view: View, policy: str) -
 
     extend(0, [], frozenset())
     return best
+
+
+def has_best_in_order(
+    wanted: Sequence[Mapping[str, Any]], best: Sequence[tuple[int, int]], view: View, policy: str
+) -> bool:
+    """Say whether the calls have partners in the expected order that are as good as the best ones in any order."""
+
+    def worth(numbers: Sequence[int]) -> tuple[int, int]:
+        right = sum(right_of(each, view.calls[at], policy) for each, at in zip(wanted, numbers, strict=True))
+        given = sum(given_of(each, view.calls[at], policy) for each, at in zip(wanted, numbers, strict=True))
+        return right, right - given
+
+    def all_named(numbers: Sequence[int]) -> bool:
+        made = zip(wanted, numbers, strict=True)
+        return all(view.names.counts_as(view.calls[at].name, each["tool"]) for each, at in made)
+
+    if len(best) < len(wanted):
+        return False
+    choices = [numbers for numbers in permutations(range(len(view.calls)), len(wanted)) if all_named(numbers)]
+    ordered = [numbers for numbers in choices if list(numbers) == sorted(numbers)]
+    return bool(ordered) and max(map(worth, ordered)) == max(map(worth, choices))
 
 
 def right_of(wanted: Mapping[str, Any], call: Call, policy: str) -> int:

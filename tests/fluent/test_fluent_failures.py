@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tracewitness.errors
 from tracewitness import ANY, Contains, Expectation, Regex, ToolScoreAssertionError, Trace, expect
 from tracewitness.fluent.failure import reasons
-from tracewitness.fluent.table import out_of_order
+from tracewitness.scoring import out_of_order
 from tracewitness.testing import traces
 
 
@@ -269,7 +270,7 @@ def test_as_few_calls_as_possible_are_out_of_order(order: list[int]) -> None:
     contract = expect(made).with_score(0)
     for number in range(7):
         contract.calls(f"t{number}")
-    marked = out_of_order(contract.attempt())
+    marked = out_of_order(contract.attempt().pairs)
     kept = [tool for position, tool in enumerate(order) if position not in marked]
     assert kept == sorted(kept)
     assert len(kept) == max(len(row) for row in increasing_rows(order))
@@ -283,6 +284,7 @@ def increasing_rows(order: list[int]) -> list[list[int]]:
     return rows
 
 
+BROKEN = [f"def test_{name}():" for name in ("run", "run_async", "repeat", "judge", "assert_tools")]
 FAILING_TESTS = """
 import asyncio
 from tracewitness import assert_tools, expect
@@ -315,7 +317,72 @@ def test_assert_tools():
 
 def test_agent_raises():
     expect(raising).on("hi").calls("a").run()
+
+def test_async_agent_raises():
+    async def later(prompt):
+        raising(prompt)
+    asyncio.run(expect(later).on("hi").calls("a").run_async())
+
+def test_malformed_call():
+    expect(MADE).calls("")
+
+def test_malformed_ban():
+    expect(MADE).does_not_call("")
+
+def test_malformed_check():
+    expect(MADE).check({"type": "tool_caled", "tool": "a"})
+
+def test_malformed_matcher():
+    expect(MADE).calls("a", x={"$regx": "a"}).run()
+
+def test_malformed_score():
+    expect(MADE).with_score(2)
+
+def test_malformed_weight():
+    expect(MADE).with_weights(speed=1)
+
+def test_nothing_expected():
+    expect(MADE).run()
+
+def test_no_prompt():
+    expect(agent).calls("a").run()
+
+def test_async_agent():
+    async def later(prompt):
+        return MADE
+    expect(later).on("hi").calls("a").run()
+
+def test_unreadable():
+    expect(lambda _: "text").on("hi").calls("a").run()
+
+def test_unreadable_recording():
+    expect({"choices": 5}).calls("a").run()
+
+def test_malformed_made_call():
+    expect([{"name": "a"}]).calls("a").run()
+
+def test_malformed_run_of_many():
+    expect(agent).on("hi").repeat(2).run()
+
+def test_malformed_repeat():
+    expect(MADE).calls("a").repeat(2)
+
+def test_malformed_number():
+    expect(agent).on("hi").calls("a").repeat(0)
+
+def test_malformed_assert():
+    assert_tools([{"name": "a"}], MADE)
+
+def test_unwritable():
+    expect(MADE).calls("a", x=object()).to_yaml("x")
 """
+
+#: The tests that a usage error ends, or an agent's own.
+ERRORS = [
+    line.removeprefix("def test_").removesuffix("():")
+    for line in FAILING_TESTS.splitlines()
+    if line.startswith("def test_") and line not in BROKEN
+]
 
 
 @pytest.fixture(scope="module")
@@ -345,6 +412,24 @@ def test_frames_of_the_library_are_hidden(report: str, name: str) -> None:
     section = section.partition("\n____")[0]
     assert "test_failing.py:" in section
     assert str(Path("tracewitness", "fluent")) not in section
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_frames_of_the_library_are_hidden_behind_other_errors(report: str, name: str) -> None:
+    """What can't work is shown at the line of the test that says it, what an agent raises at the agent's line."""
+    _, _, section = report.partition(f"_ test_{name} _")
+    section = section.partition("\n____")[0].partition("=== short test summary")[0]
+    assert "test_failing.py:" in section
+    assert str(Path("src", "tracewitness")) not in section
+
+
+@pytest.mark.parametrize("name", ["ToolScoreAssertionError", *tracewitness.errors.__all__])
+def test_errors_have_short_names(name: str) -> None:
+    """A summary line of 80 columns has no room for a path; a pickled error is found under the name."""
+    error = getattr(tracewitness, name, None) or getattr(tracewitness.errors, name)
+    if isinstance(error, type):
+        assert f"{error.__module__}.{error.__qualname__}" == f"tracewitness.{name}"
+        assert getattr(tracewitness, name) is error
 
 
 def test_frames_of_the_agent_are_shown(report: str) -> None:

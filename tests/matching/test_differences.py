@@ -196,3 +196,31 @@ def test_a_difference_is_a_value() -> None:
     assert copy.copy(MISSING) is MISSING
     with pytest.raises(AttributeError):
         difference.reason = "another"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("policy", ["strict", "lenient", "subset"])
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        (list(range(30)), [-1] * 30),
+        ({f"k{number}": 1 for number in range(30)}, {f"k{number}": 2 for number in range(30)}),
+        ({"x": [{"y": [1] * 30}]}, {"x": [{"y": [2] * 30}]}),
+        (Each(1), [2] * 30),
+        (AllOf(*range(30)), -1),
+        (Unordered([1] * 30), [2] * 30),
+    ],
+    ids=repr,
+)
+def test_a_limit_on_differences(expected: Any, actual: Any, policy: str) -> None:
+    """The first are those that come first of all; one stands for the rest and says how many. All come without one."""
+    complete = differences(expected, actual, policy)
+    assert len(complete) == 30
+    limited = differences(expected, actual, policy, limit=20)
+    assert [str(each) for each in limited] == [*map(str, complete[:20]), "and 10 more"]
+    assert [str(each) for each in differences(expected, actual, policy, limit=30)] == list(map(str, complete))
+
+
+def test_what_lies_beyond_a_limit_is_not_compared_without_end() -> None:
+    """Only so many are counted, so that a failure costs what it shows."""
+    found = differences([0] * 20_000, [1] * 20_000, limit=5)
+    assert str(found[5]) == "and more than 10,000 more"

@@ -128,7 +128,7 @@ def test_differences_agree_with_matches(expected: Any, actual: Any, policy: str)
     """There are differences if, and only if, the value does not match; each can be written on one line."""
     compiled = compile_expected(expected, policy)
     # What is asked is the explanation itself: the front asks the test before it.
-    found = compiled._node.explain(actual, ("args",), LEVELS)
+    found = list(compiled._node.explain(actual, ("args",), LEVELS))
     assert compiled.matches(actual) is (found == [])
     assert (compiled.differences(actual) == []) is compiled.matches(actual)
     assert all(str(difference).isprintable() for difference in found)

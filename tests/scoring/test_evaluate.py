@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import io
 import warnings
 from collections import OrderedDict
 from types import MappingProxyType
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from scoring_strategies import expected, made
 
 from tracewitness.errors import ExpectationError, UsageError
+from tracewitness.fluent import ToolScoreAssertionError, assert_tools
 from tracewitness.matching import ANY, Contains, Each, Eq, Partial, Regex, Search
 from tracewitness.scoring import EvaluationResult, ExpectedCall, assess, evaluate, warn_of_missing_calls
 from tracewitness.trace import Problem, Trace
@@ -164,9 +168,70 @@ def test_actual_is_a_trace_or_a_list(actual: Any) -> None:
 
 def test_a_call_may_have_more_to_it() -> None:
     """Other keys of a call are kept as its metadata, and checked by nothing."""
-    result = evaluate([SEARCH], [{**SEARCH, "took_ms": 12, "model": "m"}])
+    result = evaluate([SEARCH], [{**SEARCH, "duration_ms": 12, "model": "m"}])
     assert result.score == 1.0
-    assert result.trace.calls[0].metadata == {"took_ms": 12, "model": "m"}
+    assert result.trace.calls[0].metadata == {"duration_ms": 12, "model": "m"}
+
+
+@pytest.mark.parametrize("field", ["args", "error"])
+def test_what_is_no_known_key_of_a_call_is_refused(field: str) -> None:
+    """Arguments or a failure under another key would be lost, and a ban kept that the call breaks."""
+    words = {
+        "args": "tool_input agrs argz tool_args toolArgs payload data inputs body options query Arguments tool-input",
+        "error": "error_message errorMessage exception status errors",
+    }
+    for key in words[field].split():
+        with pytest.raises(UsageError, match=f"unknown key '{key}'; {field} is meant"):
+            evaluate([], [{"tool": "sh", key: {"cmd": "rm -rf /"}}], forbidden=[{"tool": "sh", "args": {"cmd": "x"}}])
+    with pytest.raises(UsageError, match="unknown key 'zz'; a call has tool, args, result, error and id"):
+        evaluate([], [{"tool": "sh", "zz": 1}])
+
+
+@pytest.mark.parametrize("actual", [MagicMock(), io.StringIO("x"), set(), {}.keys(), iter([]), range(0), b""], ids=type)
+def test_what_may_be_used_up_or_is_no_list_is_refused(actual: Any) -> None:
+    """What gives no item when it is read could have held any number of calls."""
+    with pytest.raises(UsageError, match="actual is a Trace or a list"):
+        evaluate([], actual, forbidden=["rm"])
+
+
+FULL_NAME = "projects/{}/locations/l/apps/a/tools/search"
+DOUBTFUL: list[tuple[list[Any], Any, str]] = [
+    ([], traced({"user": "hi"}, {"cal": "delete_all"}), "this has ['cal']"),
+    ([{"tool": "a"}], [{"tool": "a", "args": "{bad"}], "malformed arguments of a"),
+    ([{"tool": "a"}], Trace(traced({"call": "a"}).records, problems=[Problem("line 3")]), "line 3"),
+    ([{"tool": "search"}], [{"tool": FULL_NAME.format("p")}, {"tool": FULL_NAME.format("q")}], "search is ambiguous"),
+    ([{"tool": "search"}], [{"tool": "search"}, *[{"tool": FULL_NAME.format(p)} for p in "pq"]], "search is ambiguous"),
+]
+
+
+@pytest.mark.parametrize(("expected", "actual", "says"), DOUBTFUL, ids=[says for _, _, says in DOUBTFUL])
+def test_what_is_in_doubt_does_not_pass(expected: list[Any], actual: Any, says: str) -> None:
+    """What the trace leaves in doubt fails whatever the score is, and says so, as in a contract and in an eval file."""
+    result = evaluate(expected, actual, min_score=0.0)
+    assert not result.passed
+    assert says in result.verdicts[0].justification
+    assert says in str(result.to_dict()["verdicts"])
+    assert "broken check" in repr(result)
+    with pytest.raises(ToolScoreAssertionError) as raised:
+        assert_tools(expected, actual, min_score=0.0)
+    assert says in str(raised.value).splitlines()[0]
+    assert copy.deepcopy(result.verdicts[0]).justification == result.verdicts[0].justification
+
+
+def test_what_is_not_in_doubt_passes() -> None:
+    """One full name, or two that nobody asks for by their last part, are not ambiguous."""
+    full = [{"tool": FULL_NAME.format("p")}, {"tool": FULL_NAME.format("q")}]
+    assert evaluate(full, full).passed
+    assert evaluate([{"tool": "search"}], full[:1]).passed
+
+
+def test_the_differences_of_a_call_have_a_limit() -> None:
+    """The first 20 of the arguments are shown, then how many more there are."""
+    wanted, came = ([{"tool": "a", "args": {"x": values}}] for values in (list(range(10_000)), [-1] * 10_000))
+    result = evaluate(wanted, came)
+    found = result.pairs[0].differences
+    assert [str(difference) for difference in found[19:]] == ["args.x[19]: expected 19, got -1", "args: and 9,980 more"]
+    assert len(result.to_dict()["pairs"][0]["differences"]) == 21
 
 
 @pytest.mark.parametrize("args", [None, "", {}], ids=repr)
@@ -256,12 +321,16 @@ def test_results_of_calls_without_ids_stay_with_them() -> None:
         ({"error": "failed", "result": {"code": 5}}, True, {"code": 5}),
         ({"error": None, "result": 1}, None, 1),
         ({"error": False, "result": 1}, None, 1),
-        ({"error": "", "result": None}, None, None),
+        ({"error": "", "result": None}, True, None),
+        ({"error": ""}, True, ""),
+        ({"error": {}}, True, {}),
+        ({"error": [], "result": 1}, True, 1),
+        ({"error": 0}, True, 0),
     ],
     ids=repr,
 )
 def test_errors_of_calls(outcome: dict[str, Any], is_error: bool | None, payload: Any) -> None:
-    """``error`` marks the result as an error, unless it says that there was none."""
+    """``error`` marks the result as an error, unless it is null or false; an empty text may be an empty message."""
     call = evaluate([], [{"tool": "a", **outcome}]).trace.calls[0]
     assert (call.is_error, call.result) == (is_error, payload)
 
@@ -363,7 +432,7 @@ def test_what_cannot_be_read_cannot_be_ruled_out() -> None:
     hidden = evaluate([], trace, forbidden=["rm", *ban])
     assert not hidden.passed
     assert "line 3 is cut off" in str(hidden.violations[0])
-    assert evaluate([{"tool": "a"}], trace).passed
+    assert evaluate([{"tool": "a"}], trace).score == 1.0
 
 
 def test_a_full_resource_name_is_forbidden_by_its_last_part() -> None:
@@ -404,6 +473,22 @@ def test_a_full_resource_name_counts_as_its_last_part() -> None:
     assert evaluate([{"tool": full.format("a")}], traced({"call": "search"})).score < 1.0
     two = traced({"call": full.format("a")}, {"call": full.format("b")})
     assert len(evaluate([SEARCH], two).missing_calls) == 1
+
+
+@pytest.mark.parametrize("wanted", [["full", "search"], ["search", "full"], ["search", "full", "search", "full"]])
+def test_a_full_resource_name_stands_for_both_of_its_names(wanted: list[str]) -> None:
+    """Where both names are expected, what is called more often by the full one than so expected counts as the other."""
+    full = "projects/p/locations/l/apps/a/tools/search"
+    tools = [full if name == "full" else name for name in wanted]
+    calls = [{"tool": full, "args": {"n": number}} for number in range(len(tools))]
+    assert evaluate([{"tool": tool} for tool in tools], calls).score == 1.0
+    turned = [{"tool": tool, "args": {"n": number}} for number, tool in enumerate(tools)]
+    result = evaluate(turned, calls[::-1])
+    assert (result.score, [pair.is_exact for pair in result.pairs]) == (1.0, [True] * len(tools))
+    less = evaluate([{"tool": tool} for tool in tools], calls[1:])
+    assert len(less.missing_calls) == 1
+    assert evaluate([{"tool": full}, {"tool": "search"}], [{"tool": full}, {"tool": "search"}]).score == 1.0
+    assert len(evaluate([{"tool": full}, {"tool": "search"}], [{"tool": "search"}] * 2).missing_calls) == 1
 
 
 # ------------------------------------------------------------------------------------------------- passed and warnings

@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scoring_strategies import expected, made
 
+from tracewitness.display import nearest_name
+from tracewitness.fluent import ToolScoreAssertionError, expect
 from tracewitness.matching import ANY, Regex, Satisfies
 from tracewitness.scoring import EvaluationResult, ExpectedCall, evaluate, grade_of
 from tracewitness.scoring.plain import json_data
@@ -176,3 +178,37 @@ def test_a_deep_value_can_be_written() -> None:
     for _ in range(100_000):
         value = [value]
     assert_strict_json(json_data(value))
+
+
+def test_a_failure_says_a_thing_once() -> None:
+    """What breaks `exactly` and the score alike is said in the words of the calls, once in the first line."""
+    made = [{"tool": "a", "args": {"x": 1}}, {"tool": "b", "args": {}}]
+    contracts = (
+        expect(made).calls("a", x=1).then_calls("b").then_calls("c").exactly(),
+        expect(made).calls("a", x=1).exactly(),
+        expect(made).calls("b").then_calls("a").in_order(),
+    )
+    for contract in contracts:
+        with pytest.raises(ToolScoreAssertionError) as raised:
+            contract.run()
+        first = str(raised.value).splitlines()[0]
+        assert "expected at least 1.00" not in first
+        reasons = first.rpartition(" (score")[0].split("; ")
+        assert not [one for one in reasons for other in reasons if one is not other and one in other]
+
+
+def test_an_ambiguous_name_comes_first() -> None:
+    """It is why the calls are missing, so it stands in the line that a test runner shows."""
+    made = [{"tool": f"projects/{project}/tools/create", "args": {}} for project in "pqrstu"]
+    with pytest.raises(ToolScoreAssertionError, match=r"^create is ambiguous: "):
+        expect(made).calls("create").run()
+
+
+def test_long_names_cost_little() -> None:
+    """Near names are looked for among those that a person could have mistyped."""
+    long = "x" * 1_000_000
+    with pytest.raises(ToolScoreAssertionError) as raised:
+        expect([{"tool": long + "y", "args": {long: 1}}]).calls(long, **{long + "z": 1}).run()
+    assert len(str(raised.value)) < 2000
+    assert nearest_name(long, [long + "y", "x"]) is None
+    assert nearest_name("serch", [long, "search"]) == "search"

@@ -316,9 +316,7 @@ def _operator(number: int, given: Any) -> Operator:
         raise error.under(number) from None
 
 
-def check(
-    trace: Any, expectations: Iterable[Any], aliases: Mapping[str, Iterable[str]] | None = None
-) -> list[Verdict]:
+def check(trace: Any, expectations: Iterable[Any], aliases: Mapping[str, Iterable[str]] | None = None) -> list[Verdict]:
     """Check a trace against expectations.
 
     Arguments:

@@ -444,7 +444,8 @@ class Score(Operator, frozen=True):
     """The calls are scored against those expected, and the score reaches ``min``; what a fluent contract is in a file.
 
     Without ``min`` the bar is 0.9, and an expected call without a partner breaks it too, since the score alone is
-    blind to one. Arguments are compared by ``lenient``, or ``strict`` where that is asked for.
+    blind to one. Arguments are compared by ``lenient``, or ``strict`` where that is asked for. With ``in_order`` no
+    expected call may be without a partner, and of the best pairings one must have the partners in the expected order.
     """
 
     type_name = "score"
@@ -455,6 +456,7 @@ class Score(Operator, frozen=True):
         "min": fields.share,
         "weights": fields.mapping_of(fields.number),
         "strict": fields.flag,
+        "in_order": fields.flag,
     }
 
     calls: Annotated[tuple[Next, ...], Meta(description="The expected calls; args left out are not checked.")]
@@ -467,6 +469,9 @@ class Score(Operator, frozen=True):
         | UnsetType
     ) = UNSET
     strict: Annotated[bool, Meta(description="Whether arguments must be of the same type, too.")] = False
+    in_order: Annotated[
+        bool, Meta(description="Whether each call must be made, and in this order; others may come between.")
+    ] = False
 
     def validate(self) -> None:
         from tracewitness.scoring import merged_weights

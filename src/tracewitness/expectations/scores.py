@@ -7,7 +7,7 @@ from msgspec import UNSET
 from tracewitness.expectations import wording
 from tracewitness.expectations.operators import Score
 from tracewitness.expectations.plan import Monitor, Plan, ToolNames
-from tracewitness.scoring import EvaluationResult, ExpectedCall, assess
+from tracewitness.scoring import EvaluationResult, ExpectedCall, assess, out_of_order
 from tracewitness.trace import EventIndex, Trace
 from tracewitness.verdict import NearMiss, Verdict
 
@@ -31,12 +31,32 @@ class ScoreWatch(Monitor, gc=False):
             strict=operator.strict,
             min_score=None if operator.min is UNSET else operator.min,
             primary=names.primary,
+            in_order=operator.in_order,
         )
         evidence = tuple(pair.actual.position for pair in result.pairs)
         words = (wording.scored, result.score, result.bar, [call.tool for call in result.missing_calls])
-        if result.passed:
-            return self._held(evidence, *words)
-        return self._broken(evidence, *words, misses=lambda: _nearest(result))
+        if not result.passed:
+            return self._broken(evidence, *words, misses=lambda: _nearest(result))
+        if operator.in_order and not _is_in_order(result):
+            missing, early = [call.tool for call in result.missing_calls], _early(result)
+            return self._broken(early or evidence, wording.scored_in_order, missing, _named(result, early))
+        return self._held(evidence, *words)
+
+
+def _is_in_order(result: EvaluationResult) -> bool:
+    return not result.missing_calls and not out_of_order(result.pairs)
+
+
+def _early(result: EvaluationResult) -> tuple[int, ...]:
+    """Return the positions of the calls that are out of order."""
+    return tuple(sorted(out_of_order(result.pairs)))
+
+
+def _named(result: EvaluationResult, early: tuple[int, ...]) -> tuple[str, int] | None:
+    """Return the first of the calls that are out of order, with its tool."""
+    if not early:
+        return None
+    return next(pair.actual.name for pair in result.pairs if pair.actual.position == early[0]), early[0]
 
 
 def _nearest(result: EvaluationResult) -> NearMiss | None:

@@ -260,6 +260,15 @@ def scored(score: float, bar: float, missing: list[str]) -> str:
     return f"score {score:.2f}, expected at least {bar:.2f}{without}"
 
 
+def scored_in_order(missing: list[str], early: tuple[str, int] | None) -> str:
+    """Write whether the calls that stand for the expected ones have their order."""
+    if missing:
+        return f"no call for {names(missing)} (in order)"
+    if early is None:
+        return "the expected calls came in their order"
+    return f"{tool(early[0])} at event {early[1]} is out of order"
+
+
 def parsed(count: int) -> str:
     return f"{plural(count, 'event')}, nothing unreadable"
 

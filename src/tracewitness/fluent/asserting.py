@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tracewitness.fluent.contents import without_frames
 from tracewitness.fluent.failure import ToolScoreAssertionError, explain
 from tracewitness.scoring import EvaluationResult, ExpectedCall, assess, warn_of_missing_calls
 from tracewitness.trace import ToolCall, Trace
@@ -36,7 +37,7 @@ def assert_tools(
     <EvaluationResult passed: score 1.00 (A), 1 pair>
     """
     __tracebackhide__ = True
-    result = assess(expected, actual, weights, strict, forbidden, min_score)
+    result = without_frames(lambda: assess(expected, actual, weights, strict, forbidden, min_score))
     if not result.passed:
         raise ToolScoreAssertionError(explain(result), result)
     warn_of_missing_calls(result)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tracewitness.display import printable
 from tracewitness.errors import TracewitnessError, path_text
-from tracewitness.expectations.wording import times
-from tracewitness.fluent.table import nearest_calls, out_of_order, table
+from tracewitness.expectations import Score
+from tracewitness.expectations.wording import ambiguous, from_text_alone, times
+from tracewitness.fluent.table import nearest_calls, table
 from tracewitness.fluent.verdicts import is_plain_ban
 from tracewitness.matching import Difference
-from tracewitness.scoring import EvaluationResult, Pair, Violation
+from tracewitness.scoring import EvaluationResult, Pair, Violation, out_of_order
+from tracewitness.scoring.doubts import ambiguous as ambiguous_name
 from tracewitness.trace import ToolCall
 from tracewitness.verdict import Verdict
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Reason", "ToolScoreAssertionError", "explain", "reasons", "unheld", "with_tool"]
 
 _LISTED = 3
+_COMPARED = 20
 
 
 class ToolScoreAssertionError(TracewitnessError, AssertionError):
@@ -31,6 +34,9 @@ class ToolScoreAssertionError(TracewitnessError, AssertionError):
         result: the `EvaluationResult`; of several runs, that of the worst.
         repeated: what came of all runs, where there were several; else None.
     """
+
+    #: Where users import it from; a test runner's summary line has no room for more.
+    __module__ = "tracewitness"
 
     def __init__(self, message: str, result: EvaluationResult, repeated: RepeatedResult | None = None) -> None:
         super().__init__(message)
@@ -71,13 +77,44 @@ def reasons(result: EvaluationResult) -> list[Reason]:
     if result.trace.no_evidence is not None:
         text = f"no evidence: {printable(result.trace.no_evidence)}"
         return [Reason(text, text)]
-    broken = [Reason(verdict.label, _explained(verdict)) for verdict in unheld(result)]
+    verdicts = unheld(result)
+    doubts = [_explained(verdict) for verdict in verdicts if _is_ambiguous(verdict)]
+    score_is_hard = any(_is_about_score(verdict, result) for verdict in verdicts)
     scored = [*_missing(result), *_differing(result)]
-    if not result.reaches_min_score:
+    if not result.reaches_min_score or score_is_hard:
         scored += [*_disorder(result), *_unexpected(result), *_failed(result)]
-    elif result.min_score is not None or not result.missing_calls:  # the score is not what breaks it
-        broken, scored = [], [*broken, *scored]
-    return list(dict.fromkeys([*map(_violated, result.violations), *scored, *broken]))
+    # What breaks the score's own check is said by what it is about, in more telling words.
+    said = [verdict for verdict in verdicts if _is_ambiguous(verdict) or (scored and _is_about_score(verdict, result))]
+    broken = [_explained(verdict) for verdict in verdicts if verdict not in said]
+    if result.reaches_min_score and not score_is_hard and (result.min_score is not None or not result.missing_calls):
+        gravest = [*broken, *scored]  # the score is not what breaks it
+    else:
+        gravest = [*scored, *broken]
+    return _without_repeats([*doubts, *map(_violated, result.violations), *gravest])
+
+
+def _without_repeats(found: list[Reason]) -> list[Reason]:
+    """Leave out what the first reasons, which are the ones that are read, say already as a part of their own."""
+    kept: list[Reason] = []
+    for reason in dict.fromkeys(found):
+        if not any(reason.text in each.text or reason.text.endswith(f": {each.text}") for each in kept[:_COMPARED]):
+            kept.append(reason)
+    return kept
+
+
+def _is_ambiguous(verdict: Verdict) -> bool:
+    """Whether a verdict says that a tool's name is ambiguous; whatever else is broken may come of that."""
+    make, *rest = verdict.words
+    return (rest[0][0] if make is from_text_alone else make) in (ambiguous_name, ambiguous)
+
+
+def _is_about_score(verdict: Verdict, result: EvaluationResult) -> bool:
+    """Whether a verdict is of the score of the same calls, as in `Expectation.exactly`."""
+    check = verdict.check
+    if not isinstance(check, Score) or _is_ambiguous(verdict):
+        return False
+    expected = [*(pair.expected for pair in result.pairs), *result.missing_calls]
+    return Counter(call.tool for call in check.calls) == Counter(call.tool for call in expected)
 
 
 def unheld(result: EvaluationResult) -> list[Verdict]:
@@ -95,10 +132,10 @@ def with_tool(pair: Pair, difference: Difference) -> str:
     return tool + text.removeprefix(path_text(("args",), root=""))
 
 
-def _explained(verdict: Verdict) -> str:
+def _explained(verdict: Verdict) -> Reason:
     own_name = getattr(verdict.check, "name", None)
     named = f"{verdict.label}: " if isinstance(own_name, str) and own_name else ""
-    return named + verdict.explain()
+    return Reason(verdict.label, named + verdict.explain())
 
 
 def _violated(violation: Violation) -> Reason:
@@ -125,7 +162,7 @@ def _differing(result: EvaluationResult) -> Iterator[Reason]:
 
 
 def _disorder(result: EvaluationResult) -> Iterator[Reason]:
-    early = out_of_order(result)
+    early = out_of_order(result.pairs)
     for pair in result.pairs:
         if pair.actual.position in early:
             yield _at(pair.actual, "is out of order")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Repeated", "RepeatedResult", "wilson_interval"]
 
+#: Hides the frames of this module in a test runner's traceback.
+__tracebackhide__ = True
+
 #: The version of `RepeatedResult.to_dict`.
 REPEATED_VERSION = 1
 
@@ -120,6 +123,10 @@ class RepeatedResult(Struct, frozen=True):
             if trait not in tolerated
         ]
 
+    def __bool__(self) -> bool:
+        """Whether enough held, so that ``assert`` of it means what it says."""
+        return self.passed
+
     def report(self) -> str:
         """Return what came of the runs, as a text: the rate, pass@k and pass^k, and what differed."""
         low, high = self.interval
@@ -184,6 +191,10 @@ class Repeated:
         self._runs = runs
         self._at_least = at_least
         self._concurrency = concurrency
+
+    def __bool__(self) -> bool:
+        """Refuse to be taken for an outcome: nobody has been asked yet."""
+        raise UsageError("the contract has not been run, so that it neither holds nor is broken; add .run()")
 
     def run(self) -> RepeatedResult:
         """Ask the agent so often, one run after the other.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,11 +9,11 @@ from msgspec import UNSET
 
 from tracewitness.display import plural, printable, show
 from tracewitness.expectations.wording import near_tool
-from tracewitness.scoring import EvaluationResult, ExpectedCall, Pair, Violation
+from tracewitness.scoring import EvaluationResult, ExpectedCall, Pair, Violation, out_of_order
 from tracewitness.trace import MalformedArguments, ToolCall
 from tracewitness.verdict import Verdict
 
-__all__ = ["nearest_calls", "out_of_order", "table"]
+__all__ = ["nearest_calls", "table"]
 
 _WIDTH = 48
 _ROWS = 60
@@ -54,28 +53,6 @@ def table(result: EvaluationResult, broken: Sequence[Verdict]) -> list[str]:
     return [*lines, *(line for verdict in broken for line in _broken(verdict))]
 
 
-def out_of_order(result: EvaluationResult) -> set[int]:
-    """Return the positions of the fewest calls without which the rest has the expected order.
-
-    The rest is a longest increasing subsequence of the positions. Source: M. Fredman, On computing the length of
-    longest increasing subsequences, Discrete Mathematics 11 (1975).
-    """
-    positions = [pair.actual.position for pair in result.pairs]
-    ends: list[int] = []  # of the subsequences of each length, the least last position
-    lengths = []
-    for position in positions:
-        length = bisect_left(ends, position)
-        ends[length : length + 1] = [position]
-        lengths.append(length)
-    wanted, early = len(ends) - 1, set()
-    for position, length in zip(reversed(positions), reversed(lengths), strict=True):
-        if length == wanted:
-            wanted -= 1
-        else:
-            early.add(position)
-    return early
-
-
 def nearest_calls(result: EvaluationResult) -> dict[str, str | None]:
     """Return for each missing tool the unexpected one that was probably meant, or None."""
     called = list(dict.fromkeys(call.name for call in result.unexpected_calls))
@@ -83,7 +60,7 @@ def nearest_calls(result: EvaluationResult) -> dict[str, str | None]:
 
 
 def _paired(result: EvaluationResult) -> Iterator[_Row]:
-    early = out_of_order(result)
+    early = out_of_order(result.pairs)
     for pair in result.pairs:
         below = tuple(str(difference) for difference in pair.differences)
         yield _Row(_mark(pair, early), _expected(pair.expected), *_actual(pair.actual), below)

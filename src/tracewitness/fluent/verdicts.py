@@ -7,12 +7,25 @@ from typing import Any, TypeGuard
 
 from msgspec import UNSET
 
-from tracewitness.expectations import Operator, Score, ToolNotCalled, compile_checks, wording
+from tracewitness.display import plural
+from tracewitness.expectations import (
+    Claim,
+    MaxErrors,
+    MaxTurns,
+    Operator,
+    Score,
+    ToolNotCalled,
+    compile_checks,
+    wording,
+)
 from tracewitness.scoring import ExpectedCall, Violation
-from tracewitness.trace import Trace, short_tool_name
+from tracewitness.trace import ToolCall, Trace, short_tool_name
 from tracewitness.verdict import Checked, Verdict
 
-__all__ = ["is_plain_ban", "named_tools", "verdicts_on", "violations_of"]
+__all__ = ["is_plain_ban", "named_tools", "on_calls_alone", "verdicts_on", "violations_of"]
+
+#: Hides the frames of this module in a test runner's traceback.
+__tracebackhide__ = True
 
 
 def verdicts_on(trace: Trace, checks: Sequence[Operator], score: Callable[[], Score] | None) -> list[Verdict]:
@@ -26,6 +39,42 @@ def verdicts_on(trace: Trace, checks: Sequence[Operator], score: Callable[[], Sc
         return compile_checks(checks).check(trace)
     scored, *others = compile_checks([score(), *checks]).check(trace)
     return others if _made_by(scored, wording.scored) else [scored, *others]
+
+
+def on_calls_alone(verdicts: Iterable[Verdict], trace: Trace) -> list[Verdict]:
+    """Return what verdicts come to on a list of calls: those that hold on what such a list does not say are broken."""
+    return [_unknown(verdict, trace) or verdict if verdict.held else verdict for verdict in verdicts]
+
+
+def _unknown(verdict: Verdict, trace: Trace) -> Verdict | None:
+    check = verdict.check
+    if isinstance(check, (Claim, MaxTurns)):
+        return Verdict(check, "broken", (), (_no_messages,))
+    if isinstance(check, MaxErrors):
+        return _unknown_results(check, trace)
+    return None
+
+
+def _unknown_results(check: MaxErrors, trace: Trace) -> Verdict | None:
+    """Count calls without a result as errors: whether they failed is not known."""
+    calls = [call for call in trace.index.calls if check.tool is UNSET or _is_call_to(check.tool, call)]
+    unknown = [call.position for call in calls if call.answer is None]
+    failed = sum(call.is_error is True for call in calls)
+    if failed + len(unknown) <= check.max:
+        return None
+    return Verdict(check, "broken", tuple(unknown), (_no_results, len(unknown)))
+
+
+def _is_call_to(tool: str, call: ToolCall) -> bool:
+    return tool in (call.name, short_tool_name(call.name))
+
+
+def _no_messages() -> str:
+    return "a list of calls says nothing of messages and turns; give a Trace or a recording"
+
+
+def _no_results(count: int) -> str:
+    return f"whether {plural(count, 'call')} failed is not known: a list of calls has results only where they are given"
 
 
 def violations_of(verdicts: Iterable[Verdict], trace: Trace) -> tuple[Violation, ...]:

@@ -165,8 +165,8 @@ class AllOf(_Combination):
         denied = any(node.absent is False for node in nodes)
         unsaid = any(node.absent is None for node in nodes)
 
-        def explain(actual: object, path: Path, levels: int) -> list[Difference]:
-            return [found for node in nodes for found in node.explain(actual, path, levels)]
+        def explain(actual: object, path: Path, levels: int) -> Iterable[Difference]:
+            return (found for node in nodes for found in node.explain(actual, path, levels))
 
         test = _test_parts([node.test for node in nodes], decisive=False)
         return Node(self, test, explain, absent=False if denied else None if unsaid else True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final
 
 from tracewitness.display import nearest_name, show
@@ -13,10 +14,11 @@ from .jsontext import LEVELS
 from .nodes import LENIENT, STRICT, SUBSET, TOO_DEEP, Node
 from .notation import parse
 from .policies import build
-from .values import named, undecided_by
+from .values import MISSING, named, undecided_by
 
 POLICIES: Final = {rules.name: rules for rules in (STRICT, LENIENT, SUBSET)}
 """The policies by name."""
+_COUNTED: Final = 10_000  # of the differences beyond a limit; to count more of them would take longer than it tells
 
 
 class Compiled:
@@ -42,16 +44,21 @@ class Compiled:
         self.matches = _matching(node)
         self.decides = _deciding(node)
 
-    def differences(self, actual: object, path: tuple[PathPart, ...] = ()) -> list[Difference]:
+    def differences(
+        self, actual: object, path: tuple[PathPart, ...] = (), limit: int | None = None
+    ) -> list[Difference]:
         """Return where and why a value does not match; the list is empty exactly where `matches` is true.
 
         Arguments:
             path: where the value stands, for the differences' paths.
+            limit: how many are wanted. Where there are more, one that says how many stands at the end for the rest.
         """
         if self.matches(actual):
             return []
         try:
-            found = self._node.explain(actual, path, LEVELS)
+            ahead = iter(self._node.explain(actual, path, LEVELS))
+            found = list(islice(ahead, limit))
+            found += _rest(ahead, path)
             reason = ""
         except Exception as error:  # noqa: BLE001  a foreign value may raise anything, and the report must be written
             found, reason = [], undecided_by(error).reason
@@ -62,6 +69,15 @@ class Compiled:
 
     def __reduce__(self) -> tuple[object, ...]:
         return compile_expected, (self.expected, self.policy)
+
+
+def _rest(ahead: Iterator[Difference], path: tuple[PathPart, ...]) -> list[Difference]:
+    """Return one difference that says how many more there are, or none."""
+    count = sum(1 for _ in islice(ahead, _COUNTED + 1))
+    if not count:
+        return []
+    more = f"{count:,}" if count <= _COUNTED else f"more than {_COUNTED:,}"
+    return [Difference(path, MISSING, MISSING, f"and {more} more")]
 
 
 def _matching(node: Node) -> Callable[[object], bool]:
@@ -130,10 +146,14 @@ def matches(expected: object, actual: object, policy: str = "subset") -> bool:
     return compile_expected(expected, policy).matches(actual)
 
 
-def differences(expected: object, actual: object, policy: str = "subset") -> list[Difference]:
+def differences(expected: object, actual: object, policy: str = "subset", limit: int | None = None) -> list[Difference]:
     """Return where and why a value does not match an expectation; an empty list where it does.
+
+    Arguments:
+        limit: how many are wanted, all where it is left out. Where there are more, one that says how many stands at
+            the end for the rest.
 
     >>> print(*differences({"city": "NYC"}, {"city": "LAX"}))
     city: expected 'NYC', got 'LAX'
     """
-    return compile_expected(expected, policy).differences(actual)
+    return compile_expected(expected, policy).differences(actual, limit=limit)

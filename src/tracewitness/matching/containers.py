@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 from tracewitness.display import nearest_name, plural, show
 
@@ -15,6 +16,8 @@ from .jsontext import LEVELS, reading_of, unfold
 from .keys import strict_key
 from .nodes import Buildable, Node, Test
 from .values import MISSING, UndecidedError, as_list, as_mapping, noun, undecided_by
+
+_MOST_NAMES: Final = 1000  # keys among which one is looked for that was meant; it is done for every key that is wrong
 
 Content = dict[Any, object]
 # Opens a value: its content or None, and how many JSON texts may still be opened below.
@@ -88,7 +91,7 @@ def build_mapping(expected: object, parts: Mapping[Any, Node], *, coerces: bool,
         quickly_opened = opened
     test = _test_of_mapping(entries, quickly_opened, plain_type, open_keys=open_keys)
 
-    def explain(actual: object, path: Path, levels: int) -> list[Difference]:
+    def explain(actual: object, path: Path, levels: int) -> Iterable[Difference]:
         try:
             content, left = opened(actual, levels)
         except UndecidedError as undecided:
@@ -97,8 +100,8 @@ def build_mapping(expected: object, parts: Mapping[Any, Node], *, coerces: bool,
             shown = {} if isinstance(expected, Buildable) else expected
             reason = why_not_opened(actual, shown, levels, coerces=coerces)
             return [Difference(path, expected, actual, reason)]
-        found = list(_explained_entries(parts, content, path, left))
-        return found if open_keys else found + _unexpected(parts, content, path)
+        found = _explained_entries(parts, content, path, left)
+        return found if open_keys else chain(found, _unexpected(parts, content, path))
 
     return Node(expected, test, explain)
 
@@ -259,17 +262,17 @@ def _explained_entries(parts: Mapping[Any, Node], content: Content, path: Path, 
             yield Difference(below, node.expected, MISSING, _hint(key, content, parts, "there is"))
 
 
-def _unexpected(parts: Mapping[Any, Node], content: Content, path: Path) -> list[Difference]:
-    return [
+def _unexpected(parts: Mapping[Any, Node], content: Content, path: Path) -> Iterable[Difference]:
+    return (
         Difference((*path, part_of_path(key)), MISSING, value, _hint(key, parts, content, "perhaps it should be"))
         for key, value in content.items()
         if key not in parts
-    ]
+    )
 
 
-def _hint(key: object, names: Iterable[object], taken: Iterable[object], words: str) -> str:
+def _hint(key: object, names: Collection[object], taken: Collection[object], words: str) -> str:
     """Name the key that was probably meant, among ``names`` without the ones that are ``taken``."""
-    if not isinstance(key, str):
+    if not isinstance(key, str) or max(len(names), len(taken)) > _MOST_NAMES:
         return ""
     excluded = set(taken)
     near = nearest_name(key, [name for name in names if isinstance(name, str) and name not in excluded])
@@ -288,7 +291,7 @@ def build_list(expected: Sequence[object], parts: list[Node], *, coerces: bool, 
     opened: OpenList = open_list_or_text if coerces else open_list
     expected_type = type(expected) if exact else None
 
-    def explain(actual: object, path: Path, levels: int) -> list[Difference]:
+    def explain(actual: object, path: Path, levels: int) -> Iterable[Difference]:
         try:
             items, left = opened(actual, levels)
         except UndecidedError as undecided:
@@ -298,11 +301,11 @@ def build_list(expected: Sequence[object], parts: list[Node], *, coerces: bool, 
             return [Difference(path, expected, actual, reason)]
         if len(items) != len(parts):
             return [Difference(path, expected, actual, _why_length(len(parts), len(items)))]
-        return [
+        return (
             difference
             for index, (part, item) in enumerate(zip(parts, items, strict=True))
             for difference in part.explain(item, (*path, index), left)
-        ]
+        )
 
     return Node(expected, _test_of_list(parts, opened, expected_type), explain)
 

@@ -23,7 +23,8 @@ class Difference(msgspec.Struct, frozen=True):
         path: the keys and indexes that lead to the place.
         expected: what was expected there; `MISSING` where nothing was.
         actual: what came; `MISSING` where nothing did.
-        reason: why the two don't match, where that says more than the values do.
+        reason: why the two don't match, where that says more than the values do. Where both are `MISSING`, it says
+            how many differences are left out.
 
     >>> print(Difference(("args", "city"), "NYC", "LAX"))
     args.city: expected 'NYC', got 'LAX'
@@ -43,6 +44,8 @@ class Difference(msgspec.Struct, frozen=True):
 def _sentence(difference: Difference) -> str:
     reason = difference.reason
     suffix = f" ({reason})" if reason else ""
+    if difference.expected is MISSING and difference.actual is MISSING:
+        return reason
     if difference.expected is MISSING:
         return f"did not expect {show(difference.actual)}{suffix}"
     if difference.actual is MISSING:

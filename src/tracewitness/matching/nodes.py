@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -16,7 +16,7 @@ DEPTH: Final = 100  # how deeply an expectation may nest; comparing takes a stac
 TOO_DEEP: Final = f"the expectation nests more than {DEPTH} levels deep, or contains itself; flatten it"
 
 Test = Callable[[object, int], bool]
-Explain = Callable[[object, Path, int], list[Difference]]
+Explain = Callable[[object, Path, int], Iterable[Difference]]
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -72,7 +72,8 @@ class Node:
     Arguments:
         test: takes a value and how many JSON texts may still be opened; tells whether the value matches.
             Where that can't be told it raises `UndecidedError`, or whatever a foreign value's methods raise.
-        explain: takes a value, its path and the same number; returns its differences, none where it matches.
+        explain: takes a value, its path and the same number; gives its differences, none where it matches. Lists and
+            mappings find them one by one, so that who wants only the first does not pay for all.
         absent: what holds for a key that is not there: True if that matches, False if it is denied (so that
             the negation matches), None if nothing is said about it (then neither matches).
         quick: a type and a value such that a value of just this type matches if, and only if, it is equal.

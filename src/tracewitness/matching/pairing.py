@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from .assignment import assign
@@ -45,19 +45,17 @@ class Pairing:
             raise undecided
         return False
 
-    def explained(self, items: Sequence[object], levels: int, path: Path) -> list[Difference]:
-        """Return what keeps each item that is left over from its nearest partner."""
+    def explained(self, items: Sequence[object], levels: int, path: Path) -> Iterator[Difference]:
+        """Give what keeps each item that is left over from its nearest partner."""
         indexed = _Indexed(items, levels)
         partners = assign([indexed.accepted_by(node)[0] for node in self._nodes], len(items))
         taken = set(partners)
         surplus = [index for index in range(len(items)) if index not in taken]
-        found: list[Difference] = []
         for number, (node, partner) in enumerate(zip(self._nodes, partners, strict=True)):
             if partner is None:
-                found += _left_over(number, node, items, surplus, levels, path)
-        return found + [
-            Difference((*path, index), MISSING, items[index], "no expected item is left for it") for index in surplus
-        ]
+                yield from _left_over(number, node, items, surplus, levels, path)
+        for index in surplus:
+            yield Difference((*path, index), MISSING, items[index], "no expected item is left for it")
 
 
 def _left_over(
@@ -66,7 +64,7 @@ def _left_over(
     """Explain an expected item by its nearest partner, which is taken from the surplus."""
     if not surplus:
         return [Difference(path, node.expected, MISSING, f"no item is left for expected item {number}")]
-    tries = {index: node.explain(items[index], (*path, index), levels) for index in surplus[:_TRIED]}
+    tries = {index: list(node.explain(items[index], (*path, index), levels)) for index in surplus[:_TRIED]}
     nearest = min(tries, key=lambda index: (len(tries[index]), index))
     surplus.remove(nearest)
     return tries[nearest]

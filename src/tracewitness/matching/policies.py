@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from .containers import build_list, build_mapping
@@ -150,7 +150,7 @@ def _build_coerced_text(text: str, rules: Rules) -> Node:
         return node
     json_inside, explain_whole = inside, node.explain
 
-    def explain(actual: object, path: Path, levels: int) -> list[Difference]:
+    def explain(actual: object, path: Path, levels: int) -> Iterable[Difference]:
         if kind_of(actual) in ("mapping", "list") and levels >= levels_used:
             return json_inside.explain(actual, path, levels - levels_used)
         return explain_whole(actual, path, levels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tracewitness.display import show
@@ -189,16 +189,16 @@ class Each(_OfList):
             items, levels = opened(actual, levels)
             return items is not None and _all_give(node.test, items, levels, answer=True)
 
-        def explain(actual: object, path: Path, levels: int) -> list[Difference]:
+        def explain(actual: object, path: Path, levels: int) -> Iterable[Difference]:
             found = self._opened(rules, actual, path, levels)
             if isinstance(found, list):
                 return found
             items, levels = found
-            return [
+            return (
                 difference
                 for index, item in enumerate(items)
                 for difference in node.explain(item, (*path, index), levels)
-            ]
+            )
 
         return Node(self, test, explain)
 
@@ -231,7 +231,7 @@ class Unordered(_OfList):
                 return True  # what is the same under strict matches under every policy
             return pairing.is_complete(items, levels)
 
-        def explain(actual: object, path: Path, levels: int) -> list[Difference]:
+        def explain(actual: object, path: Path, levels: int) -> Iterable[Difference]:
             found = self._opened(rules, actual, path, levels)
             return found if isinstance(found, list) else pairing.explained(*found, path)
 

@@ -70,7 +70,7 @@ class ConsoleReport:
             self._line(f"{self._status('missing')} {printable(name)}  no run of this case was found")
         for name in summary.without_case:
             self._line(f"note: no case is named {printable(name)}; its runs had the common checks only")
-        if summary.checked_nothing:
+        if summary.checked_nothing and not (summary.missing or summary.unreadable):  # which say the same
             self._line(f"{self._status('missing')} no run was checked against a case: is it named as the case is?")
         for case in summary.cases:
             if case.runs > 1:

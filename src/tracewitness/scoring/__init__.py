@@ -7,6 +7,7 @@ from .evaluate import assess, checked_min_score, evaluate
 from .expected import ExpectedCall
 from .forbidden import Violation
 from .metrics import DEFAULT_WEIGHTS, Metrics, merged_weights
+from .order import out_of_order
 from .pair import Pair
 from .result import DEFAULT_MIN_SCORE, EvaluationResult, grade_of, warn_of_missing_calls
 
@@ -24,5 +25,6 @@ __all__ = [
     "evaluate",
     "grade_of",
     "merged_weights",
+    "out_of_order",
     "warn_of_missing_calls",
 ]

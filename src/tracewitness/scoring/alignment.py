@@ -12,7 +12,7 @@ from .network import pair_by_flow
 from .pair import Pair
 from .things import Things
 
-__all__ = ["align"]
+__all__ = ["align", "pair_of"]
 
 Pairs = list[tuple[int, int]]
 """Indexes of an expected and an actual call."""
@@ -39,16 +39,17 @@ def align(
         if called is None:
             continue
         if len(wanted) == len(called) == 1:
-            pairs[wanted[0]] = _pair(demands[wanted[0]], offer_of(calls[called[0]], policy), policy)
+            pairs[wanted[0]] = pair_of(demands[wanted[0]], offer_of(calls[called[0]], policy), policy)
             continue
         left = [demands[index] for index in wanted]
         right = [offer_of(calls[index], policy) for index in called]
         for one, other in _paired(left, right, policy):
-            pairs[wanted[one]] = _pair(left[one], right[other], policy)
+            pairs[wanted[one]] = pair_of(left[one], right[other], policy)
     return pairs
 
 
-def _pair(demand: Demand, offer: Offer, policy: Policy) -> Pair:
+def pair_of(demand: Demand, offer: Offer, policy: Policy) -> Pair:
+    """Pair an expected call with an actual one."""
     counts = compare(demand, offer, policy)
     return Pair(demand.call, offer.call, policy.name, counts.correct, counts.given, len(demand.wanted))
 

@@ -13,10 +13,12 @@ from tracewitness.verdict import Verdict
 from .actual import as_trace
 from .alignment import align
 from .demands import LENIENT, STRICT, Demand, Policy, demand_of
+from .doubts import doubts_about
 from .expected import ExpectedCall, read_expected
 from .forbidden import read_forbidden, violations_in
-from .lineup import Lineup, line_up, tools_of
+from .lineup import Lineup, line_up_both
 from .metrics import ArgumentTotals, Metrics, measure, merged_weights, score_of
+from .order import put_in_order
 from .pair import Pair
 from .result import EvaluationResult, warn_of_missing_calls
 
@@ -36,8 +38,10 @@ def evaluate(
     Arguments:
         expected: the expected calls, each ``{tool, args?, result?}`` or an `ExpectedCall`. Arguments that are left
             out are not checked, ``{}`` says that there are none; matchers may stand at every depth.
-        actual: a `Trace`; or a list of the calls made, each ``{tool, args?, result?, error?, id?}`` or a `ToolCall`.
-            An empty list says that no call was made.
+        actual: a `Trace`; or a list or tuple of the calls made, each ``{tool, args?, result?, error?, id?}`` or a
+            `ToolCall`. An empty list says that no call was made. What leaves in doubt that it shows all calls (an
+            event or arguments that could not be read, a name that two tools share) does not pass, whatever the score;
+            the result's ``verdicts`` say so.
         weights: how much metrics count; those that are left out count as much as by default. Then all are divided by
             their sum.
         strict: compare values by the policy ``strict``, else by ``lenient``.
@@ -67,12 +71,15 @@ def assess(
     min_score: float | None = None,
     verdicts: Sequence[Verdict] = (),
     primary: Callable[[str], str] | None = None,
+    in_order: bool = False,
 ) -> EvaluationResult:
     """Do what `evaluate` does, but leave it to the caller to warn (`warn_of_missing_calls`).
 
     Arguments:
         verdicts: of checks that have to hold as well.
-        primary: gives the name that stands for all names of a tool, where it has several.
+        primary: gives the name that stands for all names of a tool, where it has several. Who gives it or verdicts
+            has checks for what the trace leaves in doubt; else that is looked for here, and has verdicts.
+        in_order: whether of pairings that are equally good one is taken in which the calls have the expected order.
     """
     policy = STRICT if strict else LENIENT
     wanted = read_expected(expected)
@@ -82,13 +89,17 @@ def assess(
     bar = None if min_score is None else checked_min_score(min_score)
     trace = as_trace(actual)
     violations = violations_in(trace, rules)
-    if (rules or verdicts) and not wanted:
+    only_checks = not wanted and bool(rules or verdicts)
+    if not verdicts and primary is None:
+        verdicts = doubts_about(trace, (call.tool for call in (*wanted, *[rule.call for rule in rules])))
+    if only_checks:
         metrics = Metrics()
         return EvaluationResult(metrics, in_force, 1.0, (), (), (), violations, trace, bar, tuple(verdicts))
     calls = trace.index.calls
-    expected_tools = line_up([call.tool for call in wanted])
-    made_tools = line_up(tools_of(calls, expected_tools.places, primary))
+    expected_tools, made_tools = line_up_both([call.tool for call in wanted], calls, primary)
     aligned = align(demands, expected_tools, calls, made_tools, policy)
+    if in_order:
+        aligned = put_in_order(aligned, demands, expected_tools, calls, made_tools, policy)
     pairs = [pair for pair in aligned if pair is not None]
     metrics = measure(expected_tools, made_tools, _failed(calls, made_tools), _totals(demands, pairs))
     return EvaluationResult(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tracewitness.trace import ToolCall, short_tool_name
 
-__all__ = ["Lineup", "line_up", "tools_of"]
+__all__ = ["Lineup", "line_up", "line_up_both", "tools_of"]
 
 
 class Lineup(Struct, frozen=True, gc=False):
@@ -36,6 +36,43 @@ def line_up(tools: list[str]) -> Lineup:
         else:
             places[tool] = [index]
     return Lineup(tools, places)
+
+
+def line_up_both(
+    expected: list[str], calls: Sequence[ToolCall], primary: Callable[[str], str] | None = None
+) -> tuple[Lineup, Lineup]:
+    """Make the lineups of what is expected and of the calls, in which the same tool has the same name.
+
+    Where a full resource name and its last part are both expected, calls of the full name count as either. That
+    matters where more of them are made than are expected so, and none by the last part: then both names are one tool.
+
+    Arguments:
+        expected: the expected tools.
+        primary: as that of `tools_of`.
+    """
+    wanted = line_up(expected)
+    made = line_up(tools_of(calls, wanted.places, primary))
+    one_tool = _one_tool(wanted, made, primary)
+    if not one_tool:
+        return wanted, made
+    both = [line_up([one_tool.get(tool, tool) for tool in each.tools]) for each in (wanted, made)]
+    return both[0], both[1]
+
+
+def _one_tool(wanted: Lineup, made: Lineup, primary: Callable[[str], str] | None) -> dict[str, str]:
+    """Return the full names that stand for their last parts as well."""
+    if "projects/" not in "".join(made.places):
+        return {}
+    shorts = {name: short for name in made.places if (short := short_tool_name(name)) is not None}
+    if primary is not None:
+        shorts = {name: primary(short) for name, short in shorts.items()}
+    having = list(shorts.values())
+    return {
+        name: short
+        for name, short in shorts.items()
+        if short in wanted.places and short not in made.places and having.count(short) == 1
+        if 0 < len(wanted.places.get(name, ())) < len(made.places[name])
+    }
 
 
 def tools_of(

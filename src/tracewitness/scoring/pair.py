@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import UNSET, Struct
 
 from tracewitness.matching import MISSING, Difference, compile_expected, sees_envelope
@@ -11,6 +13,8 @@ from .demands import payloads
 from .expected import ExpectedCall
 
 __all__ = ["Pair"]
+
+_MOST: Final = 20  # so that a failure can be read, and costs as much as is shown
 
 
 class Pair(Struct, frozen=True):
@@ -39,7 +43,10 @@ class Pair(Struct, frozen=True):
 
     @property
     def differences(self) -> list[Difference]:
-        """Where the actual call is not as expected, and why; an empty list where `is_exact`. Made on every call."""
+        """Where the actual call is not as expected, and why; an empty list where `is_exact`. Made on every call.
+
+        Of the arguments and of the result the first 20 each; one at the end stands for the rest and says how many.
+        """
         if self.is_exact:
             return []
         return [*self._argument_differences(), *self._result_differences()]
@@ -51,7 +58,7 @@ class Pair(Struct, frozen=True):
         if isinstance(args, MalformedArguments):
             reason = f"the arguments could not be read: {args.reason}"
             return [Difference(("args",), expected, args.raw, reason)]
-        return compile_expected(expected, self.policy).differences(args, ("args",))
+        return compile_expected(expected, self.policy).differences(args, ("args",), _MOST)
 
     def _result_differences(self) -> list[Difference]:
         expected, actual = self.expected.result, self.actual
@@ -69,5 +76,5 @@ class Pair(Struct, frozen=True):
         if not results:
             reason = "whether it is an envelope can't be told: its JSON can't be read"
             return [Difference(("result",), expected, actual.result, reason)]
-        found = [compiled.differences(result, ("result",)) for result in results]
+        found = [compiled.differences(result, ("result",), _MOST) for result in results]
         return [] if [] in found else found[-1]

@@ -43,7 +43,8 @@ class EvaluationResult(Struct, frozen=True):
         violations: the forbidden calls that were made.
         trace: what the agent did.
         min_score: the score that the caller asks for; None where he leaves it to the default, which is 0.9.
-        verdicts: of the checks that have to hold whatever the score is.
+        verdicts: of the checks that have to hold whatever the score is; without such checks, of what leaves in doubt
+            that the trace shows all calls.
     """
 
     metrics: Metrics
@@ -109,6 +110,10 @@ class EvaluationResult(Struct, frozen=True):
             return False
         return self.min_score is not None or not self.missing_calls
 
+    def __bool__(self) -> bool:
+        """Whether it passed, so that ``assert`` of it means what it says."""
+        return self.passed
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as data that strict JSON can hold: no NaN, no lone surrogates."""
         return {
@@ -132,6 +137,8 @@ class EvaluationResult(Struct, frozen=True):
         counts += [f"{len(self.missing_calls)} missing"] if self.missing_calls else []
         counts += [f"{len(self.unexpected_calls)} unexpected"] if self.unexpected_calls else []
         counts += [plural(len(self.violations), "violation")] if self.violations else []
+        broken = sum(not verdict.held for verdict in self.verdicts)
+        counts += [plural(broken, "broken check")] if broken else []
         verdict = "passed" if self.passed else "not passed"
         return f"<EvaluationResult {verdict}: score {self.score:.2f} ({self.grade}), {', '.join(counts)}>"
 

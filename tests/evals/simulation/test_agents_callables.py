@@ -361,7 +361,7 @@ def test_an_end_that_failed_is_none() -> None:
 NONSENSE: dict[str, tuple[Any, str]] = {
     "nothing": (None, "the agent returned None; it returns a text, "),
     "a number": (12.5, "the agent returned 12.5; "),
-    "an unknown mapping": ({"answer": "x"}, "what the agent returned can't be read: a run has events, "),
+    "an unknown mapping": ({"answer": "x"}, "what the agent returned can't be read: no known format: "),
     "an object": (object(), "what the agent returned can't be read: "),
     "an error": (
         {"events": [{"agent": "x"}], "error": "boom"},
@@ -383,6 +383,16 @@ def test_what_can_not_be_understood(name: str) -> None:
     assert problem in caught.value.problem
     assert not caught.value.transient
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrap", [lambda events: {"events": events}, Trace.from_events], ids=["events", "trace"])
+def test_a_beginning_that_may_be_told_again_or_done_again_is_kept(wrap: Any) -> None:
+    """Without the user's words nothing tells the two apart: no call is taken away, and the doubt is a problem."""
+    first = [ORDER, {"result": {}}, OK]
+    found = converse(agent_of(returning(wrap(first), wrap([*first, {"agent": "Again."}]))), "a", "b")
+    assert [len(turn.records) for turn in found] == [3, 4]
+    assert found[0].problems == ()
+    assert "begins with all that was returned on the last one" in found[1].problems[0].reason
 
 
 def test_doubts_are_kept_once() -> None:
@@ -436,8 +446,7 @@ HISTORIES: dict[str, list[tuple[str, list[Any], list[Any]]]] = {
     ],
     "told whole, without the user": [
         ("a", [ORDER, OK], [ORDER, OK]),
-        ("b", [ORDER, OK, ORDER, {"agent": "Again."}], [ORDER, {"agent": "Again."}]),
-        ("c", [ORDER, OK, ORDER, {"agent": "Again."}, OK], [OK]),
+        ("b", [ORDER, OK, ORDER, {"agent": "Again."}], [ORDER, OK, ORDER, {"agent": "Again."}]),
     ],
     "the same call and another, the turn alone": [("a", [ORDER], [ORDER]), ("b", [ORDER, ORDER], [ORDER, ORDER])],
     "told with times that are new each time": [

@@ -182,6 +182,35 @@ def test_standard_error_is_read_and_its_end_is_told(run_by: Any) -> None:
     assert len(str(caught.value)) < 1000
 
 
+LATE = """
+import sys, time
+
+for number, line in enumerate(sys.stdin):
+    if number:
+        print('{"agent": "Done."}')
+        print('{"type": "turn_end"}', flush=True)
+        time.sleep(DELAY)
+        print('{"call": "cancel_order", "args": {"all": true}}', flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay", [0, 0.15])
+def test_what_comes_after_the_end_of_a_turn_is_an_error(run_by: Any, delay: float) -> None:
+    """It is no part of the next turn, and a call in it is not lost."""
+
+    async def talk() -> None:
+        session = await run_by(LATE.replace("DELAY", str(delay))).open({}, "s1")
+        try:
+            await session.send(UserTurn("hi"))
+            await asyncio.sleep(0.5)
+            await session.send(UserTurn("and now?"))
+        finally:
+            await session.close()
+
+    with pytest.raises(InfrastructureError, match=r"cancel_order.* after its turn was over"):
+        asyncio.run(talk())
+
+
 def test_lines_and_turns_that_are_too_long(run_by: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "MAX_LINE", 1024 * 1024)
     monkeypatch.setattr(command, "MAX_TURN", 2 * 1024 * 1024)

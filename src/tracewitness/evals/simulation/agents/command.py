@@ -50,6 +50,8 @@ _STDERR_TAIL: Final = 2000
 # How long a process has to end by itself, and how long it is waited for that one says what it died of.
 _GRACE_SECONDS: Final = 1.0
 _TELL_SECONDS: Final = 0.3
+# How long it is waited for what a process writes after the end of a turn.
+_MORE_SECONDS: Final = 0.02
 
 
 class CommandAgent:
@@ -120,6 +122,7 @@ class _CommandSession:
         self._timeout = timeout
         self._lines = 0
         self._broken = False
+        self._has_answered = False
         self._stderr = b""
         self._stderr_reading = asyncio.create_task(self._keep_stderr())
 
@@ -128,6 +131,8 @@ class _CommandSession:
         if self._broken:  # an answer to an earlier turn may still come, and would be taken for one to this
             raise InfrastructureError(f"the agent {self._name} failed on an earlier turn; the session can't go on")
         self._broken = True
+        if self._has_answered:
+            await self._refuse_more()
         try:
             async with asyncio.timeout(self._timeout):
                 await self.write({"type": "user", "text": turn.text, "variables": turn.variables})
@@ -135,6 +140,7 @@ class _CommandSession:
         except TimeoutError as error:
             raise await self._failure(f"gave no answer in {self._timeout:g} s", transient=True) from error
         self._broken = False
+        self._has_answered = True
         return answer
 
     async def write(self, message: Mapping[str, Any]) -> None:
@@ -196,8 +202,25 @@ class _CommandSession:
             end = msgspec.convert(message, _TurnEnd)
         except msgspec.ValidationError as error:
             raise await self._failure(f"{self._wrote(line)}, which ends no turn: {error}") from error
+        await self._refuse_more()
         kept, ends = own_events(events)
         return AgentTurn(tuple(kept), ended=end.ended or ends, usage=end.usage)
+
+    async def _refuse_more(self) -> None:
+        """Wait a moment for what comes after the end of a turn: it would be taken for a part of the next, or be lost.
+
+        Raises:
+            InfrastructureError: something came.
+        """
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        line = b""
+        with contextlib.suppress(TimeoutError, ValueError):
+            async with asyncio.timeout(_MORE_SECONDS):
+                line = await self._process.stdout.readline()
+        if line.strip():
+            self._lines += 1
+            self._broken = True
+            raise await self._failure(f"{self._wrote(line)} after its turn was over")
 
     def _wrote(self, line: bytes) -> str:
         return f"wrote {show(line.decode('utf-8', 'replace').strip(), 120)} (line {self._lines})"

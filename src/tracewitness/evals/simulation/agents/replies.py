@@ -28,6 +28,12 @@ _EXPECTED: Final = (
 )
 
 
+_MAY_REPEAT: Final = Problem(
+    "the turn begins with all that was returned on the last one; return only what is new, or the user's messages too",
+    hides_call=False,
+)
+
+
 class Replies:
     """Reads what one session's agent returns, turn after turn.
 
@@ -36,9 +42,8 @@ class Replies:
     - What follows the last message of the user that says what was said in this turn.
     - Where the beginning is what was returned on the last turn, what follows that, be it later; but where there are
       messages of the user, only if one follows. An agent that does twice the same does so in two turns.
-    - Without any message of the user, what follows what was returned on the last turn, if the whole of that stands at
-      the beginning, its last event is something said, and something follows.
-    - Everything, where nothing of this is so.
+    - Everything, where nothing of this is so. Without any message of the user it can't be told whether a beginning that
+      was returned on the last turn is told again or was done again: it is kept, and that is a problem.
     """
 
     def __init__(self) -> None:
@@ -59,11 +64,13 @@ class Replies:
             return value
         reply = _read(value)
         records = list(map(_comparable, reply.records))
-        begin = _begin_of_turn(records, self._last, said)
-        self._last = records
+        last, self._last = self._last, records
+        begin = _begin_of_turn(records, last, said)
         own = reply.records[begin:]
         kept, ends = own_events(own)
         problems = [problem for problem in reply.problems if self._is_new(problem)]
+        if _may_repeat(records, last):
+            problems.append(_MAY_REPEAT)
         return AgentTurn(tuple(kept), ended=reply.ended or ends, problems=tuple(problems))
 
     def _is_new(self, problem: Problem) -> bool:
@@ -206,8 +213,14 @@ def _begin_of_turn(records: list[Record], last: list[Record], said: str) -> int:
         asked = [position for position in users if str(records[position].user).strip() == said.strip()]
         after_asked = asked[-1] + 1 if asked else 0
         return max(after_asked, common if users[-1] >= common else 0)
-    repeats = 0 < common == len(last) < len(records) and bool(last[-1].agent)
-    return common if repeats else 0
+    return 0
+
+
+def _may_repeat(records: list[Record], last: list[Record]) -> bool:
+    """Whether a turn begins with all of the last one, a call among it, and nothing says that it is only told again."""
+    has_user = any(record.user is not UNSET for record in records)
+    has_call = any(record.call is not UNSET for record in last)
+    return has_call and not has_user and _common_beginning(records, last) == len(last) < len(records)
 
 
 def _common_beginning(records: list[Record], last: list[Record]) -> int:
