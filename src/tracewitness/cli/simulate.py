@@ -31,6 +31,9 @@ __all__ = ["command"]
 
 _INTERRUPTED: Final = 130
 
+#: How long tasks that are left over at the end may take to end.
+_GRACE_SECONDS: Final = 1.0
+
 
 def _above_nothing(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:  # noqa: ARG001
     """Refuse a number of seconds or dollars that is not above 0, or not finite."""
@@ -159,7 +162,18 @@ def command(**given: Any) -> None:
     console = SimulationConsole(suite.source, color=color, quiet=options.quiet)
     console.notices(loaded.notices)
     with ExitStack() as stack:
-        sys.exit(_Simulation(options, suite, plan, console, stack).run())
+        simulation = _Simulation(options, suite, plan, console, stack)
+        status = simulation.run()
+    if not simulation.all_ended:
+        _leave(status)
+    sys.exit(status)
+
+
+def _leave(status: int) -> None:
+    """End the process at once, after all is written: what an agent still does in it would keep it from ending."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _plan(options: _Options, suite: Suite) -> Plan:
@@ -196,11 +210,17 @@ def _traffic(options: _Options) -> Traffic | None:
 
 
 class _Simulation:
-    """One call of the command, from the journal that is opened to the results that are written."""
+    """One call of the command, from the journal that is opened to the results that are written.
+
+    Attributes:
+        all_ended: whether all tasks ended. Those of an agent that takes no cancellation don't, and after a second
+            Ctrl-C none is waited for: then the event loop can't be closed, and the process is to be left with `_leave`.
+    """
 
     def __init__(
         self, options: _Options, suite: Suite, plan: Plan, console: SimulationConsole, stack: ExitStack
     ) -> None:
+        self.all_ended = False
         self._options = options
         self._suite = suite
         self._plan = plan
@@ -221,7 +241,7 @@ class _Simulation:
         """Run everything, and return the exit status."""
         self._count_finished()
         try:
-            asyncio.run(self._play())
+            self._run_loop()
         except KeyboardInterrupt:
             self._finish()
             return _INTERRUPTED
@@ -230,6 +250,21 @@ class _Simulation:
             raise
         self._finish()
         return self._summary.exit_status
+
+    def _run_loop(self) -> None:
+        """Do as `asyncio.run`, but wait for no task that does not end."""
+        runner = asyncio.Runner()
+        try:
+            runner.run(self._play_and_end())
+        finally:
+            if self.all_ended:
+                runner.close()
+
+    async def _play_and_end(self) -> None:
+        try:
+            await self._play()
+        finally:
+            self.all_ended = await _tasks_end()
 
     async def _play(self) -> None:
         await prepare(self._suite, self._plan)
@@ -290,6 +325,14 @@ class _Simulation:
         """Leave no journal behind where no run was finished."""
         if self._journal is not None and self._journal.is_empty:
             self._journal.remove()
+
+
+async def _tasks_end() -> bool:
+    """End the tasks that are left over, and tell whether they ended soon."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    return not left or not (await asyncio.wait(left, timeout=_GRACE_SECONDS))[1]
 
 
 def _check_files(options: _Options) -> None:

@@ -119,6 +119,9 @@ WRONG = {
         "an agent is named module:attribute, such as shop.agent:reply, not 'shop_desk.py:reply'; "
         "shop_desk:reply was meant"
     ),
+    ":good": "an agent is named module:attribute, such as shop.agent:reply, not ':good'",
+    ".py:good": "an agent is named module:attribute, such as shop.agent:reply, not '.py:good'",
+    "..py:good": "an agent is named module:attribute, such as shop.agent:reply, not '..py:good'",
     "shop_desk:": "an agent is named module:attribute, such as shop.agent:reply, not 'shop_desk:'",
     "shop_dusk:reply": (
         "an agent can't be imported: there is no module shop_dusk, neither in the working directory nor installed"

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +28,7 @@ from scripted_agents import CREATED, LIE, ORDER, ScriptedAgent, ScriptedSession,
 from scripted_models import prompt_of
 
 from tracewitness.errors import InfrastructureError, UsageError
+from tracewitness.evals.simulation import runner
 from tracewitness.evals.simulation.budget import Budget
 from tracewitness.evals.simulation.conversation import AgentTurn, UserTurn
 from tracewitness.evals.simulation.journal import Identity, Journal
@@ -190,6 +198,146 @@ def test_an_agent_that_hangs_is_infrastructure() -> None:
         assert agent.opened == agent.closed == 1
 
 
+async def _stubborn(turn: UserTurn, session: ScriptedSession) -> AgentTurn:
+    """Take no cancellation, until the test is over."""
+    for _ in range(1000):
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(30)
+    return ORDER
+
+
+def left_behind(how: Plan) -> tuple[list[Row], int]:
+    """Run the suite, and return the rows and how many tasks were left behind."""
+
+    async def running() -> tuple[list[Row], int]:
+        rows = [row async for row in simulate(suite(), how)]
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        while any(not task.done() for task in left):  # it takes a thousand cancellations
+            for task in left:
+                task.cancel()
+            await asyncio.sleep(0)
+        return rows, len(left)
+
+    return asyncio.run(running())
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"), [(Limits(0.05, 9), "--timeout sets"), (Limits(9, 0.05), "--case-timeout sets")]
+)
+def test_an_agent_that_takes_no_cancellation_is_left(
+    limits: Limits, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run is a time-out like any other, and the session is closed."""
+    monkeypatch.setattr(runner, "_GRACE_SECONDS", 0.05)
+    agent = ScriptedAgent(_stubborn)
+    (row,), left = left_behind(plan(agent, limits=limits, retries=Retries(most=0)))
+    assert (row.outcome, left) == ("infrastructure", 1)
+    assert words in row.data["error"]
+    assert agent.opened == agent.closed == 1
+    assert row.data["trace"] == [{"user": "Order ITEM-42."}]
+
+
+def test_a_close_that_takes_no_cancellation_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run was played all the same."""
+    monkeypatch.setattr(runner, "_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(runner, "_CLOSE_SECONDS", 0.05)
+
+    async def close(session: ScriptedSession) -> None:
+        await _stubborn(UserTurn(""), session)
+
+    monkeypatch.setattr(ScriptedSession, "close", close)
+    (row,), left = left_behind(plan(ScriptedAgent()))
+    assert (row.outcome, left) == ("passed", 1)
+    assert row.data["close_error"] == "TimeoutError: it took longer than 0.05 s"
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_agent_that_cancels_its_own_task(*, waits: bool) -> None:
+    """It ends its own turn where it waits for anything, and nothing else."""
+
+    async def reply(turn: UserTurn, session: ScriptedSession) -> AgentTurn:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        if waits:
+            await asyncio.sleep(0)
+        return ORDER
+
+    agent = ScriptedAgent(reply)
+    rows, left = left_behind(plan(agent, runs=3))
+    assert [row.outcome for row in rows] == ["failed" if waits else "passed"] * 3
+    assert (agent.closed, left) == (3, 0)
+    assert waits == all("CancelledError" in row.data.get("error", "") for row in rows)
+
+
+def test_a_session_is_used_from_one_task() -> None:
+    """What is bound to a task or its context is there again on the next turn."""
+    variable: ContextVar[int] = ContextVar("variable", default=0)
+    seen: list[tuple[Any, int]] = []
+
+    async def reply(turn: UserTurn, session: ScriptedSession) -> AgentTurn:
+        seen.append((asyncio.current_task(), variable.get()))
+        variable.set(session.turns)
+        return ORDER
+
+    steps = (Step(static_utterance="One."), Step(static_utterance="Two."))
+    run_all(suite(case(steps=steps)), plan(ScriptedAgent(reply)))
+    assert [value for _, value in seen] == [0, 1]
+    assert seen[0][0] is seen[1][0]
+
+
+def test_an_agent_that_holds_up_the_loop_is_too_slow() -> None:
+    """It answers, but later than it may."""
+
+    async def reply(turn: UserTurn, session: ScriptedSession) -> AgentTurn:
+        time.sleep(0.1)
+        return ORDER
+
+    (row,) = run_all(suite(), plan(ScriptedAgent(reply), limits=Limits(0.05, 9), retries=Retries(most=0)))
+    assert row.outcome == "infrastructure"
+    assert "did not answer within 0.05 s; --timeout sets" in row.data["error"]
+
+
+STUBBORN = """
+import asyncio, pathlib
+
+async def reply(text):
+    pathlib.Path("asked").touch()
+    while True:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            pass
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+@pytest.mark.parametrize(("interruptions", "status"), [(0, 3), (1, 130), (2, 130)])
+def test_the_command_ends_though_a_task_does_not(tmp_path: Path, interruptions: int, status: int) -> None:
+    """All is written before: the counts and the results."""
+    (tmp_path / "desk.py").write_text(STUBBORN)
+    (tmp_path / "suite.yaml").write_text("evals: [{name: a, steps: [{static_utterance: Hi.}]}]")
+    options = ["--agent", "desk:reply", "--timeout", "60" if interruptions else "0.1", "--retries", "0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tracewitness", "simulate", "suite.yaml", *options, "--json", "report.json"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(runner.__file__).parents[3])},
+    )
+    for _ in range(interruptions):
+        while not (tmp_path / "asked").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (status, ""), (out, err)
+    assert "0 runs passed" in out
+    assert json.loads((tmp_path / "report.json").read_text())
+
+
 # ------------------------------------------------------------------------------------------------ models
 
 
@@ -284,11 +432,13 @@ def test_a_replay_gives_the_last_attempt(tmp_path: Path) -> None:
         (Budget(max_cost=0.3), costing(0.1), 3, r"\$0.3000 of \$0.3000 are used up; --max-cost"),
         (Budget(max_tokens=25), costing(None), 3, "30 of 25 tokens are used up; --max-tokens"),
         (Budget(max_cost=5.0), costing(None), 1, "not known, so --max-cost can't be kept"),
+        (Budget(max_tokens=25), costing(0.1, tokens=0), 1, "not known, so --max-tokens can't be kept"),
+        (Budget(max_tokens=25), ORDER, 5, ""),
         (Budget(max_cost=5.0, max_tokens=1000), costing(0.1), 5, ""),
     ],
 )
 def test_no_run_begins_when_the_budget_is_used_up(budget: Budget, turn: AgentTurn, ran: int, words: str) -> None:
-    """Those that were not begun are told apart from all others, and a cost that is not known ends the budget."""
+    """Those that were not begun are told apart from all others, and what is not known ends the budget."""
     agent = ScriptedAgent(turn)
     rows = run_all(suite(), plan(agent, runs=5), budget=budget)
     assert Counter(row.outcome for row in rows) == Counter({"passed": ran, "not_run": 5 - ran})
@@ -351,7 +501,7 @@ def test_cancelling_ends_all_and_tells_what_was_finished(tmp_path: Path) -> None
 
     async def interrupted(journal: Journal) -> None:
         task = asyncio.create_task(running(journal))
-        while agent.closed < 5:
+        while len(journal.finished) < 5:
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from copy import deepcopy
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct, structs
 
 from tracewitness.display import printable, show
 from tracewitness.errors import InfrastructureError, UsageError
 from tracewitness.evals.simulation.budget import Budget
-from tracewitness.evals.simulation.conversation import Agent, Conversation, Session, Usage, UserTurn
+from tracewitness.evals.simulation.conversation import Agent, AgentTurn, Conversation, Session, Usage
 from tracewitness.evals.simulation.journal import Journal
 from tracewitness.evals.simulation.judge import Judge, Judgement
 from tracewitness.evals.simulation.models import ModelClient, Retries, retrying
@@ -31,6 +32,9 @@ T = TypeVar("T")
 
 #: How long an agent may take to free what a session holds.
 _CLOSE_SECONDS: Final = 10.0
+
+#: How long an agent that is cancelled may take to end what it does, before it is left to itself.
+_GRACE_SECONDS: Final = 2.0
 
 
 class Limits(Struct, frozen=True):
@@ -125,7 +129,8 @@ async def simulate(
 
     Runs that the journal has already are not run again, nor yielded. When it is cancelled, it ends the runs that go on,
     yields what was finished in between, and then passes the cancellation on. The agent and the models are closed at the
-    end.
+    end. A call of an agent that is too slow and does not end when it is cancelled is left behind: its task stays in the
+    event loop, and `asyncio.run` would wait for it.
 
     Arguments:
         suite: the cases; filter it with `Suite.select` first.
@@ -138,8 +143,9 @@ async def simulate(
     """
     work = _Work(suite, plan, budget or Budget(), journal)
     try:
-        async for row in work.rows():
-            yield row
+        async with contextlib.aclosing(work.rows()) as rows:
+            async for row in rows:
+                yield row
     finally:
         await _close(plan)
 
@@ -167,7 +173,7 @@ class _Work:
         for row in journal.rows() if journal is not None else ():
             budget.add(row.usage)
 
-    async def rows(self) -> AsyncIterator[Row]:
+    async def rows(self) -> AsyncGenerator[Row, None]:
         """Yield the rows as they come."""
         workers = [asyncio.create_task(self._work()) for _ in range(min(self._plan.parallel, len(self._jobs)))]
         try:
@@ -255,7 +261,8 @@ class _CaseRun:
             raise
         finally:
             self._spent += attempt.spent
-            self._budget.add(attempt.spent.total)
+            for part in (attempt.spent.user, attempt.spent.judge, attempt.spent.agent):
+                self._budget.add(part)
 
 
 class _AgentFailedError(Exception):
@@ -264,6 +271,113 @@ class _AgentFailedError(Exception):
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)
         self.error = error
+
+
+class _Outcome(Struct, frozen=True):
+    """What became of a call: what it returned or raised, and after how many seconds."""
+
+    value: Any
+    error: BaseException | None
+    seconds: float
+
+
+class _AgentTask:
+    """The task in which an agent's code runs, one call after the other, as `Session` promises.
+
+    It is not the task of the run. So whatever the agent makes of a cancellation, and whatever it does to its own task,
+    the run goes on: a call that does not end is left to itself.
+    """
+
+    def __init__(self) -> None:
+        self._is_left = False
+        self._calls: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], asyncio.Future[_Outcome]] | None]
+        self._calls = asyncio.Queue()
+        self._task = asyncio.create_task(self._work())
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing more can be called here, since a call was left to itself or the task was ended."""
+        return self._is_left or self._task.done()
+
+    async def run(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
+        """Return what a call returns.
+
+        Raises:
+            TimeoutError: it took longer, also where it held up the event loop and returned after all.
+            InfrastructureError: it raised that.
+            _AgentFailedError: it raised anything else.
+        """
+        future: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
+        self._calls.put_nowait((call, future))
+        try:
+            await self._wait(future, seconds)
+        except asyncio.CancelledError:
+            await self._stop(future)
+            raise
+        if not future.done():
+            await self._stop(future)
+            raise TimeoutError(f"it took longer than {seconds:g} s")
+        value: T = _returned(future.result(), seconds)
+        return value
+
+    async def end(self) -> None:
+        """End the task, unless a call was left in it."""
+        self._calls.put_nowait(None)
+        if not self._is_left:
+            await asyncio.wait([self._task], timeout=_GRACE_SECONDS)
+
+    async def _stop(self, future: asyncio.Future[_Outcome]) -> None:
+        """Cancel the call, and leave it where it does not end soon."""
+        if future.done():
+            return
+        self._is_left = True
+        self._task.cancel()
+        await self._wait(future, _GRACE_SECONDS)
+        self._is_left = not future.done()
+
+    async def _wait(self, future: asyncio.Future[_Outcome], seconds: float) -> None:
+        """Wait until a call is over. One that had not begun when the task was cancelled never is."""
+        either: tuple[asyncio.Future[Any], ...] = (future, self._task)
+        await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _work(self) -> None:
+        while (asked := await self._calls.get()) is not None:
+            call, future = asked
+            outcome = await _outcome(call)
+            await _settled()
+            future.set_result(outcome)
+
+
+async def _outcome(call: Callable[[], Awaitable[Any]]) -> _Outcome:
+    """Make a call, and tell what became of it."""
+    began = time.monotonic()
+    try:
+        value = await call()
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is for the one who waits
+        return _Outcome(None, error, time.monotonic() - began)
+    return _Outcome(value, None, time.monotonic() - began)
+
+
+async def _settled() -> None:
+    """Take a cancellation of this task that came late, so that it does not end what comes next."""
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)
+    task = asyncio.current_task()
+    while task is not None and task.uncancel() > 0:
+        pass
+
+
+def _returned(outcome: _Outcome, seconds: float) -> Any:
+    """Return what a call returned, or raise what `_AgentTask.run` says."""
+    if isinstance(outcome.error, InfrastructureError):
+        raise outcome.error
+    if outcome.error is not None:
+        raise _AgentFailedError(outcome.error) from outcome.error
+    if outcome.seconds > seconds:
+        raise TimeoutError(f"it took {outcome.seconds:.3g} s, longer than {seconds:g} s")
+    return outcome.value
 
 
 class _Attempt:
@@ -282,6 +396,8 @@ class _Attempt:
         self._recorded = load_run(plan.traffic, case.name, run) if plan.traffic and plan.traffic.replays else None
         self._session_id = self._recorded.session_id if self._recorded else str(uuid.uuid4())
         self._close_error = ""
+        self._agent_task = _AgentTask()
+        self._session: Session | None = None
 
     @property
     def spent(self) -> Spent:
@@ -349,18 +465,25 @@ class _Attempt:
         return await _of_model(judge.judge(self._conversation, self._case.expectations))
 
     async def _converse(self) -> None:
-        parameters = deepcopy(self._case.session_parameters)
-        session = await self._of_agent(lambda: self._plan.agent.open(parameters, self._session_id))
         try:
+            session = await self._of_agent(self._open)
             self._session_id = session.id
             while (turn := await _of_model(self._user.next(self._conversation))) is not None:
                 self._conversation.add_user(turn)
-                await self._of_agent(partial(self._send, session, turn))
+                self._add(await self._of_agent(partial(session.send, turn)))
         finally:
-            await self._close(session)
+            await self._end()
 
-    async def _send(self, session: Session, turn: UserTurn) -> None:
-        self._conversation.add_agent(await session.send(turn))
+    async def _open(self) -> Session:
+        """Begin a session; it is kept at once, to be closed also where nobody waits for it anymore."""
+        self._session = await self._plan.agent.open(deepcopy(self._case.session_parameters), self._session_id)
+        return self._session
+
+    def _add(self, answer: AgentTurn) -> None:
+        try:
+            self._conversation.add_agent(answer)
+        except Exception as error:  # an agent may give anything in place of a turn
+            raise _AgentFailedError(error) from error
 
     async def _of_agent(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Wait for the agent.
@@ -371,33 +494,29 @@ class _Attempt:
         """
         seconds = self._plan.limits.turn
         try:
-            async with asyncio.timeout(seconds) as limit:
-                return await ask()
-        except InfrastructureError:
-            raise
-        except asyncio.CancelledError as error:
-            if _is_cancelled():
-                raise
-            raise _AgentFailedError(error) from error
-        except (Exception, SystemExit) as error:
-            if isinstance(error, TimeoutError) and limit.expired():
-                reason = f"the agent did not answer within {seconds:g} s; --timeout sets the limit"
-                raise InfrastructureError(reason, transient=True) from error
-            raise _AgentFailedError(error) from error
+            return await self._agent_task.run(ask, seconds)
+        except TimeoutError as error:
+            reason = f"the agent did not answer within {seconds:g} s; --timeout sets the limit"
+            raise InfrastructureError(reason, transient=True) from error
+
+    async def _end(self) -> None:
+        """Close the session where one was begun, and end the agent's task."""
+        try:
+            if self._session is not None:
+                await self._close(self._session)
+        finally:
+            await self._agent_task.end()
 
     async def _close(self, session: Session) -> None:
         """Let the agent free what the session holds. What goes wrong with that says nothing of the run, but is kept."""
+        if self._agent_task.is_lost:
+            await self._agent_task.end()
+            self._agent_task = _AgentTask()
         try:
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await session.close()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent may raise anything
+            await self._agent_task.run(session.close, _CLOSE_SECONDS)
+        except Exception as failed:  # noqa: BLE001 - an agent may raise anything
+            error = failed.error if isinstance(failed, _AgentFailedError) else failed
             self._close_error = f"{type(error).__name__}: {printable(str(error), 500)}"
-
-
-def _is_cancelled() -> bool:
-    """Whether it was this task that was cancelled, and not something inside the agent."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 async def _of_model(answer: Awaitable[T]) -> T:

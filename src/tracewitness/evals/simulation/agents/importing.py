@@ -46,7 +46,7 @@ def _is_dotted(name: str) -> bool:
 
 def _hint(spec: str) -> str:
     module_name, _, attribute = spec.partition(":")
-    name = ".".join(Path(module_name).with_suffix("").parts)
+    name = ".".join(Path(module_name.removesuffix(".py")).parts)
     return f"; {name}:{attribute or 'reply'} was meant" if module_name.endswith(".py") and _is_dotted(name) else ""
 
 
