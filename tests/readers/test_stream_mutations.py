@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutants import paths
 from stream_support import json_lines, server_sent
 
 from tracewitness.errors import ReadError
@@ -170,15 +171,6 @@ _ODD = st.one_of(
 )
 
 
-def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return where every value of a document stands."""
-    found = [path]
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in children:
-        found += _paths(item, (*path, key))
-    return found
-
-
 def _mutated(document: Any, path: tuple[Any, ...], how: str, odd: Any) -> Any:
     """Return a document in which what stands at a path is gone, of another type, or there twice."""
     if not path:
@@ -202,7 +194,7 @@ def _mutants(draw: st.DrawFn) -> tuple[str, Any]:
     name = draw(st.sampled_from(sorted(SAMPLES)))
     document = copy.deepcopy(SAMPLES[name])
     for _ in range(draw(st.integers(1, 4))):
-        path = draw(st.sampled_from(_paths(document)))
+        path = draw(st.sampled_from(paths(document)))
         how = draw(st.sampled_from(["drop", "double", "swap", "set"]))
         document = _mutated(document, path, how, copy.deepcopy(draw(_ODD)))
     return name, document

@@ -208,12 +208,12 @@ def _comparable(record: Record) -> Record:
 def _begin_of_turn(records: list[Record], last: list[Record], said: str) -> int:
     """Return where in what was returned the turn begins; the rules are those of `Replies`."""
     users = [position for position, record in enumerate(records) if record.user is not UNSET]
+    if not users:
+        return 0
     common = _common_beginning(records, last)
-    if users:
-        asked = [position for position in users if str(records[position].user).strip() == said.strip()]
-        after_asked = asked[-1] + 1 if asked else 0
-        return max(after_asked, common if users[-1] >= common else 0)
-    return 0
+    asked = [position for position in users if str(records[position].user).strip() == said.strip()]
+    after_asked = asked[-1] + 1 if asked else 0
+    return max(after_asked, common if users[-1] >= common else 0)
 
 
 def _may_repeat(records: list[Record], last: list[Record]) -> bool:
