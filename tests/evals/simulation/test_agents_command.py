@@ -211,6 +211,15 @@ def test_what_comes_after_the_end_of_a_turn_is_an_error(run_by: Any, delay: floa
         asyncio.run(talk())
 
 
+def test_a_line_that_is_too_long_after_the_end_of_a_turn_is_an_error(
+    run_by: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing of it is kept, it is not passed over."""
+    monkeypatch.setattr(command, "MAX_LINE", 1024)
+    with pytest.raises(InfrastructureError, match=r"too long.* after its turn was over"):
+        converse(run_by(answering({"agent": "Done."}, END, {"agent": "x" * 50_000})), "hi", "and now?")
+
+
 def test_lines_and_turns_that_are_too_long(run_by: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "MAX_LINE", 1024 * 1024)
     monkeypatch.setattr(command, "MAX_TURN", 2 * 1024 * 1024)

@@ -213,10 +213,13 @@ class _CommandSession:
             InfrastructureError: something came.
         """
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        line = b""
-        with contextlib.suppress(TimeoutError, ValueError):
+        try:
             async with asyncio.timeout(_MORE_SECONDS):
                 line = await self._process.stdout.readline()
+        except TimeoutError:
+            return
+        except ValueError:  # a line beyond the limit, of which asyncio keeps nothing
+            line = b"a line that is too long"
         if line.strip():
             self._lines += 1
             self._broken = True
