@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -279,7 +279,42 @@ def _hint(key: object, names: Collection[object], taken: Collection[object], wor
     return f"{words} the key {show(near)}" if near else ""
 
 
-def build_list(expected: Sequence[object], parts: list[Node], *, coerces: bool, exact: bool) -> Node:
+class Items:
+    """The compiled items of an expected list. Lists are long and mostly come as they are expected, so a plain value is
+    compiled only where another comes.
+
+    Arguments:
+        expected: the items.
+        is_deferred: tells of an item whether it equals what is of its type and value, whatever the policy, and whether
+            compiling it raises nothing.
+        build: compiles an item.
+    """
+
+    __slots__ = ("_build", "nodes", "values")
+
+    def __init__(
+        self, expected: Sequence[object], is_deferred: Callable[[object], bool], build: Callable[[object], Node]
+    ) -> None:
+        self.values = tuple(expected)
+        self.nodes = [None if is_deferred(item) else build(item) for item in self.values]
+        self._build = build
+
+    def node(self, index: int) -> Node:
+        """Return a compiled item."""
+        node = self.nodes[index]
+        if node is None:
+            node = self.nodes[index] = self._build(self.values[index])
+        return node
+
+    def differing(self, actual: Sequence[object]) -> Iterator[tuple[int, Node, object]]:
+        """Yield the items that are not the plain value that is expected, with what is expected of them."""
+        nodes = self.nodes
+        for index, (value, item) in enumerate(zip(self.values, actual, strict=True)):
+            if nodes[index] is not None or type(item) is not type(value) or item != value:
+                yield index, self.node(index), item
+
+
+def build_list(expected: Sequence[object], parts: Items, *, coerces: bool, exact: bool) -> Node:
     """Compile a list whose items are compared in order.
 
     Arguments:
@@ -299,32 +334,32 @@ def build_list(expected: Sequence[object], parts: list[Node], *, coerces: bool, 
         if items is None or (exact and type(actual) is not expected_type):
             reason = why_not_opened(actual, expected, levels, coerces=coerces)
             return [Difference(path, expected, actual, reason)]
-        if len(items) != len(parts):
-            return [Difference(path, expected, actual, _why_length(len(parts), len(items)))]
+        if len(items) != len(parts.values):
+            return [Difference(path, expected, actual, _why_length(len(parts.values), len(items)))]
         return (
             difference
-            for index, (part, item) in enumerate(zip(parts, items, strict=True))
+            for index, part, item in parts.differing(items)
             for difference in part.explain(item, (*path, index), left)
         )
 
     return Node(expected, _test_of_list(parts, opened, expected_type), explain)
 
 
-def _test_of_list(parts: Sequence[Node], opened: OpenList, exact_type: type | None) -> Test:
-    tests = tuple(part.test for part in parts)
+def _test_of_list(parts: Items, opened: OpenList, exact_type: type | None) -> Test:
+    length = len(parts.values)
 
     def test(actual: Any, levels: int) -> bool:
         if actual.__class__ is not list:
             actual, levels = opened(actual, levels)
-        if actual is None or len(actual) != len(tests):
+        if actual is None or len(actual) != length:
             return False
-        pairs = zip(tests, actual, strict=True)
+        differing = parts.differing(actual)
         try:
-            for part_test, item in pairs:
-                if not part_test(item, levels):
+            for _, part, item in differing:
+                if not part.test(item, levels):
                     return False
         except Exception as error:  # noqa: BLE001  of a foreign value; a later item may decide all the same
-            return _without_item(error, pairs, levels)
+            return _without_item(error, differing, levels)
         return True
 
     if exact_type is None:
@@ -332,15 +367,15 @@ def _test_of_list(parts: Sequence[Node], opened: OpenList, exact_type: type | No
     return lambda actual, levels: type(actual) is exact_type and test(actual, levels)
 
 
-def _without_item(error: Exception, rest: Iterable[tuple[Test, object]], levels: int) -> bool:
+def _without_item(error: Exception, rest: Iterable[tuple[int, Node, object]], levels: int) -> bool:
     """Return False where an item after the one that can't be told of does not match.
 
     Errors:
         UndecidedError: there is none.
     """
-    for part_test, item in rest:
+    for _, part, item in rest:
         try:
-            if not part_test(item, levels):
+            if not part.test(item, levels):
                 return False
         except Exception:  # noqa: BLE001, S112  the first that can't be told of says why
             continue

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
 from typing import Any, Final
 
-from .containers import build_list, build_mapping
+from .containers import Items, build_list, build_mapping
 from .difference import Difference, Path, why_different
 from .jsontext import LEVELS, unfold
 from .keys import strict_key
@@ -24,6 +25,7 @@ from .values import (
     noun,
 )
 
+_PLAIN_TYPES: Final = frozenset({bool, float, int, NoneType})
 _BY_TYPE = (bytes, bytearray, set, frozenset)
 
 
@@ -189,8 +191,13 @@ def _build_mapping(expected: Mapping[object, object], rules: Rules) -> Node:
 
 def _build_list(expected: Sequence[object], rules: Rules) -> Node:
     below = rules.below()
-    parts = [build(item, below) for item in expected]
+    parts = Items(expected, _is_plain, lambda item: build(item, below))
     return build_list(expected, parts, coerces=rules.coerces, exact=rules.exact)
+
+
+def _is_plain(item: object) -> bool:
+    """Whether an item matches its equal of the same type. A text that may hold JSON is compiled as that at once."""
+    return type(item) in _PLAIN_TYPES or (type(item) is str and not item.lstrip().startswith(("{", "[", '"')))
 
 
 def _build_other(expected: object, _rules: Rules) -> Node:
