@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from conftest import anthropic
 
+from tracewitness.expectations import compile_checks
 from tracewitness.readers import read
 
 #: What is done with the bytes of a conversation, and with those of one decoded already.
@@ -60,3 +62,53 @@ def test_reading_what_is_decoded(
     ratios = [_seconds(read, histories) / _seconds(decode, lines) for _ in range(15)]
     _say(say, "messages that are data already, beside decoding", ratios)
     benchmark.pedantic(_seconds, (read, histories), rounds=5)
+
+
+#: A suite of the usual length; what its checks ask for occurs in most conversations of the airline desk.
+CHECKS: list[dict[str, Any]] = [
+    {"type": "tool_called", "tool": "get_user_details"},
+    {"type": "tool_not_called", "tool": "book_reservation", "before": {"tool": "get_user_details", "result": {}}},
+    {"type": "tool_input", "tool": "get_user_details", "args": {"user_id": "*"}},
+    {"type": "every_call", "tool": "book_reservation", "args": {"insurance": {"$one_of": ["yes", "no"]}}},
+    {"type": "followed_by", "tool": "search_direct_flight", "next": {"tool": "book_reservation"}},
+    {"type": "last_tool", "tool": "transfer_to_human_agents"},
+    {"type": "max_calls", "max": 20},
+]
+
+
+@pytest.fixture(scope="session")
+def histories(recorded_rows: list[dict[str, Any]], recorded_simulations: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return conversations in the providers' own formats."""
+    chats = [row["traj"] for row in recorded_rows]
+    messages = [anthropic(row) for row in recorded_rows if any(item["role"] == "tool" for item in row["traj"])]
+    return {"chat completions": chats, "Anthropic": messages, "tau2-bench": recorded_simulations}
+
+
+@pytest.mark.parametrize("spaced", [True, False], ids=["spaced", "compact"])
+@pytest.mark.parametrize("test_keys", [True, False], ids=["keys", "no-keys"])
+@pytest.mark.parametrize("format_name", ["chat completions", "Anthropic", "tau2-bench"])
+def test_reading_and_checking(
+    format_name: str, test_keys: bool, spaced: bool, histories: dict[str, list[Any]], say: Callable[[str], None]
+) -> None:
+    """Each format as it is recorded: read, and read and checked, beside decoding the same bytes."""
+    separators = None if spaced else (",", ":")
+    lines = [json.dumps(history, separators=separators).encode() for history in histories[format_name]]
+    decode = msgspec.json.Decoder().decode
+    checks = compile_checks(CHECKS)
+
+    def read_alone(line: bytes) -> object:
+        return read(line, test_keys=test_keys)
+
+    def read_and_check(line: bytes) -> object:
+        return checks.check(read(line, test_keys=test_keys))
+
+    reading, checking = [], []
+    for _ in range(15):
+        decoding = _seconds(decode, lines)
+        reading.append(_seconds(read_alone, lines) / decoding)
+        checking.append(_seconds(read_and_check, lines) / decoding)
+    kind = f"{'spaced' if spaced else 'compact'} JSON, repeated keys {'' if test_keys else 'not '}looked for"
+    say(
+        f"{format_name} ({kind}): reading {statistics.median(reading):.2f} times decoding the bytes, reading and "
+        f"checking {statistics.median(checking):.2f} times (medians of 15; the goals are 1.5 and 2.5)"
+    )

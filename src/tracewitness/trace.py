@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -30,6 +30,7 @@ __all__ = [
     "Event",
     "EventIndex",
     "FrequentRecord",
+    "LeanRecord",
     "MalformedArguments",
     "MalformedResult",
     "Message",
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 Role = Literal["user", "agent", "system"]
+Kind = Literal["user", "agent", "system", "call", "result"]
 
 
 class Unanswered:
@@ -108,7 +110,13 @@ class Problem(Struct, frozen=True):
 
 
 class _Written(Struct, frozen=True, gc=False):
-    """What `Record` and `FrequentRecord` share."""
+    """What all kinds of records share.
+
+    Attributes:
+        kind: which kind of event it is, where every record of the class is of one kind.
+    """
+
+    kind: ClassVar[Kind | None] = None
 
     def to_event(self) -> dict[str, Any]:
         """Return the record as the mapping that it was written as."""
@@ -180,7 +188,28 @@ class FrequentRecord(_Written, frozen=True, gc=False, forbid_unknown_fields=True
         return Record(**{field: getattr(self, field) for field in self.__struct_fields__})
 
 
-AnyRecord = Record | FrequentRecord
+class LeanRecord(_Written, frozen=True, gc=False):
+    """A record of one `kind`, as one message or part of a message in a provider's format is decoded to it.
+
+    A subclass has the fields of its kind, each with the name that it has in `Record`; what is not there is never set.
+    A text or payload may be left as JSON (`msgspec.Raw`) by who has made sure that it is well formed. Such JSON keeps
+    all bytes in memory of which it is a piece: the document of the trace, and no more. As with a `FrequentRecord`,
+    whoever asks a trace or an event for a record gets a `Record`.
+    """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, field: str) -> Any: ...
+
+    def to_record(self) -> Record:
+        """Return the record with all fields, and nothing in it left as JSON."""
+        return Record(**self.to_event())
+
+
+for _field in Record.__struct_fields__:
+    setattr(LeanRecord, _field, UNSET)
+
+AnyRecord = Record | FrequentRecord | LeanRecord
 
 _KINDS = Record.__struct_fields__[:8]
 _OWN_FIELDS: dict[str, frozenset[str]] = {
@@ -365,7 +394,7 @@ Event = Message | ToolCall | ToolResult | Transfer | End | Unreadable
 
 
 def _with_all_fields(record: AnyRecord) -> Record:
-    return record.to_record() if isinstance(record, FrequentRecord) else record
+    return record if isinstance(record, Record) else record.to_record()
 
 
 def _decoded(raw: Raw) -> Any:
@@ -514,10 +543,51 @@ class EventIndex(Struct, eq=False, gc=False):
             self._records += new
         else:
             self._records = new
-        if new and new[0].__class__ is FrequentRecord:
+        if new and new[0].kind is not None:
+            self._add_lean(new, begin, unreadable)
+        elif new and new[0].__class__ is FrequentRecord:
             self._add_frequent(new, begin, unreadable)
         else:
             self._add(new, begin, unreadable)
+
+    def _add_lean(self, records: Iterable[Any], begin: int, unreadable: Mapping[int, Unreadable]) -> None:
+        """Add events whose records are of one kind each, and leave others and calls of odd arguments to `_add`.
+
+        Flat for the same reason as the loops below.
+        """
+        add_step, calls, turn_starts, by_id = self.steps.append, self.calls, self.turn_starts, self._by_id
+        for position, record in enumerate(records, begin):
+            kind = record.kind
+            if kind == "user":
+                turn_starts.append(position)
+            elif kind == "call":
+                if (args := record.args).__class__ is dict:
+                    call = ToolCall(position, len(turn_starts), record.call, args, record, len(calls))
+                    calls.append(call)
+                    add_step(call)
+                    if (call_id := record.id) or call_id == 0:  # neither UNSET nor null nor empty
+                        by_id[call_id] = call if call_id not in by_id else self._again(call, call_id)
+                else:
+                    self._add((_with_all_fields(record),), position, unreadable)
+            elif kind == "result":
+                answered = by_id.get(record.id)
+                if answered.__class__ is ToolCall and answered.answer is None:
+                    error = record.is_error
+                    result = ToolResult(
+                        position,
+                        len(turn_starts),
+                        record.result,
+                        None if error is UNSET else error,
+                        answered.position,
+                        answered.number,
+                        record,
+                    )
+                    force_setattr(answered, "answer", result)
+                    add_step(result)
+                else:
+                    self._result(position, record.result, record)
+            elif kind is None:
+                self._add((record,), position, unreadable)
 
     def _add_frequent(  # noqa: C901 - flat on purpose, see below
         self, records: Iterable[AnyRecord], begin: int, unreadable: Mapping[int, Unreadable]
@@ -609,7 +679,7 @@ class EventIndex(Struct, eq=False, gc=False):
                 if not (record.user is record.agent is record.system is unset):
                     self._unreadable(position, record)
                 elif (answered := by_id.get(record.id)).__class__ is ToolCall and answered.answer is None:
-                    error = record.is_error
+                    error: Any = record.is_error
                     result = ToolResult(
                         position,
                         len(turn_starts),
@@ -707,7 +777,7 @@ class EventIndex(Struct, eq=False, gc=False):
         elif kinds == ["transfer"]:
             self._rare_events[position] = Transfer(position, turn, record.transfer, record)  # type: ignore[arg-type]
         elif kinds == ["end"] and record.end is True:
-            self._rare_events[position] = End(position, turn, record)
+            self._rare_events[position] = End(position, turn, record)  # type: ignore[arg-type]
         elif kinds == ["raw_result"]:
             self._raw_result(position, record)
         else:
@@ -755,7 +825,7 @@ def _message(position: int, turn: int, record: AnyRecord) -> Message:
         text = getattr(record, role)
         if text is not UNSET:
             break
-    return Message(position, turn, role, text, record)
+    return Message(position, turn, role, _decoded(text) if text.__class__ is Raw else text, record)
 
 
 #: What converting something that is no record raises; the last is for text with half of a surrogate pair.
@@ -985,6 +1055,18 @@ class Trace:
     def __repr__(self) -> str:
         name = f" {printable(self.name, 40)}" if self.name else ""
         return f"<Trace{name}: {len(self._records)} events>"
+
+
+class LiveTrace:
+    """What stands for a trace that may still grow.
+
+    Whatever takes a `Trace` from a user takes it, and asks for `trace`.
+    """
+
+    @property
+    def trace(self) -> Trace:
+        """What is known so far."""
+        raise NotImplementedError
 
 
 def _why_no_evidence(any_event: bool, error: object) -> str | None:

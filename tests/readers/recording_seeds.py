@@ -147,6 +147,23 @@ SEEDS: dict[str, Any] = {
             }
         ]
     },
+    "langgraph-checkpoints": {
+        "threads": [
+            {
+                "thread_id": name,
+                "values": [
+                    {"messages": [{"type": "human", "content": "hi"}]},
+                    {
+                        "messages": [
+                            {"type": "ai", "content": "", "tool_calls": [{"name": "a", "args": {}, "id": "c1"}]}
+                        ]
+                    },
+                    {"messages": [{"type": "tool", "content": "x", "tool_call_id": "c1"}]},
+                ],
+            }
+            for name in ("one", "two")
+        ]
+    },
     "openai-agents-trace": [
         {
             "object": "trace.span",
@@ -548,6 +565,30 @@ SEEDS: dict[str, Any] = {
             {"role": "tool", "content": "OBSERVATION: diff", "message_type": "observation", "tool_call_ids": ["c2"]},
         ],
         "info": {"exit_status": "submitted"},
+    },
+    "mini-swe-agent": {
+        "messages": [
+            {"role": "system", "content": "Act."},
+            {"role": "user", "content": "Fix it."},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "extra": {"actions": [{"command": "ls"}, {"command": "false"}]},
+            },
+            {"role": "user", "content": "a.py", "extra": {"returncode": 0, "timestamp": 1.5, "exception_info": ""}},
+            {"role": "user", "content": "", "extra": {"returncode": 1, "timestamp": 2.5, "exception_info": ""}},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+                ],
+                "extra": {"actions": [{"command": "ls", "tool_call_id": "c1"}]},
+            },
+            {"role": "exit", "content": "done", "extra": {"exit_status": "Submitted", "submission": "done"}},
+        ],
+        "info": {"exit_status": "Submitted"},
+        "trajectory_format": "mini-swe-agent-1.1",
     },
     "mcp": [
         {

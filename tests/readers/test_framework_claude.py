@@ -451,6 +451,138 @@ def test_problems_of_sessions_say_where_they_are() -> None:
     assert [[problem.place for problem in trace.problems] for trace in traces] == [[], ["$[2]", "$[3]"]]
 
 
+def _at(second: int, line: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {**line, "timestamp": f"2026-01-01T00:00:{second:02}.000Z", **fields}
+
+
+def _sub_agent(agent: str, second: int, call_id: str, *more: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the lines of a sub-agent that calls one tool, and is answered five seconds later."""
+    own = {"isSidechain": True, "agentId": agent, "attributionAgent": agent}
+    asked = _line("user", f"{agent}1", "Look.")
+    called = _line("assistant", f"{agent}2", [_use(call_id, "Bash", {"of": agent})], f"m{agent}")
+    answered = _line("user", f"{agent}3", [_result(call_id, agent)])
+    lines = [_at(second, asked), _at(second, called), *more, _at(second + 5, answered)]
+    return [{**line, **own} for line in lines]
+
+
+def _ended(agent: str, call_id: str, **told: Any) -> dict[str, Any]:
+    line = _line("user", f"end of {agent}", [_result(call_id, "Done.")])
+    return {**line, "toolUseResult": {"status": "completed", "agentId": agent, **told}}
+
+
+_TASKS = [_use(call_id, "Agent", {"subagent_type": call_id, "prompt": "Look."}) for call_id in ("x", "y")]
+_SESSION = [
+    _at(0, _line("user", "u1", "hi")),
+    _at(1, _line("assistant", "u2", _TASKS, "m1")),
+    _at(20, _ended("a", "x")),
+    _at(21, _ended("b", "y")),
+    _at(22, _line("assistant", "u5", [_text("Done.")], "m2")),
+]
+
+
+def _told(*files: tuple[str, str | None, list[Any]]) -> dict[str, Any]:
+    return {
+        "messages": _SESSION,
+        "sub_agents": {name: {"toolUseId": began, "messages": told} for name, began, told in files},
+    }
+
+
+WITNESSED = [
+    ("Agent", None, {}),
+    ("Agent", None, {}),
+    ("Bash", "a", {"parent_tool_use_id": "x"}),
+    ("Bash", "b", {"parent_tool_use_id": "y"}),
+]
+
+
+@pytest.mark.parametrize("began", [("x", "y"), (None, None)])
+def test_sub_agents_in_files_of_their_own(began: Any) -> None:
+    """Their calls stand by their times between the call that began them and its result."""
+    trace = read(
+        _told(("b.jsonl", began[1], _sub_agent("b", 4, "c2")), ("a.jsonl", began[0], _sub_agent("a", 2, "c1")))
+    )
+    assert [(call.name, call.agent, call.metadata or {}) for call in trace.calls] == WITNESSED
+    assert [call.result for call in trace.calls] == ["Done.", "Done.", "a", "b"]
+    results = [event["id"] for event in trace.to_events() if "result" in event]
+    assert results == ["c1", "c2", "x", "y"]
+    assert trace.problems == ()
+    assert trace.calls[2].turn == 1
+
+
+def test_a_sub_agent_of_a_sub_agent() -> None:
+    """Its lines stand between those of the one that began it, in whatever order the files are read."""
+    begins = _at(4, _line("assistant", "a4", [_use("z", "Agent", {"subagent_type": "c", "prompt": "p"})], "m9"))
+    ends = _at(6, _ended("c", "z"))
+    outer = ("a.jsonl", "x", _sub_agent("a", 2, "c1", begins, ends))
+    inner = ("c.jsonl", "z", _sub_agent("c", 4, "c3"))
+    for files in ((outer, inner), (inner, outer)):
+        trace = read(_told(*files, ("b.jsonl", "y", _sub_agent("b", 10, "c2"))))
+        assert [(call.name, call.agent) for call in trace.calls] == [
+            ("Agent", None),
+            ("Agent", None),
+            ("Bash", "a"),
+            ("Agent", "a"),
+            ("Bash", "c"),
+            ("Bash", "b"),
+        ]
+        results = [event["id"] for event in trace.to_events() if "result" in event]
+        assert results == ["c3", "z", "c1", "c2", "x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("told", "is_doubtful"),
+    [({}, True), ({"toolsUsed": ["Bash"]}, True), ({"toolsUsed": []}, False), ({"totalToolUseCount": 0}, False)],
+)
+def test_a_sub_agent_whose_transcript_is_not_there(told: dict[str, Any], is_doubtful: bool) -> None:
+    """What it called is hidden, unless the session says that it called nothing."""
+    lines = [*_SESSION[:2], _at(20, _ended("a", "x", **told))]
+    trace = read(lines)
+    assert [problem.hides_call for problem in trace.problems] == [True] * is_doubtful
+
+
+def _write(path: Path, lines: list[Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("place", ["s1/subagents/agent-{}.jsonl", "s1/subagents/more/agent-{}.jsonl", "agent-{}.jsonl"])
+def test_transcripts_of_sub_agents_are_found(tmp_path: Path, place: str) -> None:
+    """Below the session's own folder, or, of older versions, beside it. Others' are left alone."""
+    _write(tmp_path / "s1.jsonl", _SESSION)
+    for agent, second, call_id in (("a", 2, "c1"), ("b", 4, "c2")):
+        _write(tmp_path / place.format(agent), _sub_agent(agent, second, call_id))
+    stranger = [{**line, "sessionId": "s9"} for line in _sub_agent("d", 2, "c4")]
+    _write(tmp_path / "agent-d.jsonl", stranger)
+    (tmp_path / "s1" / "subagents").mkdir(parents=True, exist_ok=True)
+    (tmp_path / place.format("a")).with_suffix(".meta.json").write_text('{"toolUseId": "x"}')
+    trace = read(tmp_path / "s1.jsonl")
+    assert [(call.name, call.agent, call.metadata or {}) for call in trace.calls] == WITNESSED
+    assert trace.problems == ()
+    found = {trace.name: [call.agent for call in trace.calls] for trace in read_all(tmp_path)}
+    assert found == {"s1": [None, None, "a", "b"], "d": ["d"]}
+    assert [call.agent for call in read(tmp_path / place.format("a")).calls] == ["a"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]\n[2]\n", b"\xff\xfe", b'{"a": 1}'])
+def test_a_broken_transcript_of_a_sub_agent_is_a_problem_of_its_session(tmp_path: Path, content: bytes) -> None:
+    """It may hide calls; what the session tells is read."""
+    _write(tmp_path / "s1.jsonl", _SESSION)
+    _write(tmp_path / "s1/subagents/agent-b.jsonl", _sub_agent("b", 4, "c2"))
+    (tmp_path / "s1/subagents/agent-a.jsonl").write_bytes(content)
+    (trace,) = read_all(tmp_path)
+    assert [call.agent for call in trace.calls] == [None, None, "b"]
+    assert all(problem.hides_call for problem in trace.problems)
+    assert any("sub_agents" in problem.place for problem in trace.problems)
+
+
+@pytest.mark.parametrize("sub_agents", [None, [], "x", {"a": None}, {"a": {"messages": 1}}, {1: {"messages": [1]}}])
+def test_odd_sub_agents(sub_agents: Any) -> None:
+    """What is none hides what it stands for."""
+    trace = read({"messages": _SESSION, "sub_agents": sub_agents})
+    assert [call.name for call in trace.calls] == ["Agent", "Agent"]
+    assert True in [problem.hides_call for problem in trace.problems]
+
+
 def test_a_sub_agents_own_transcript() -> None:
     """It is a run of its own, and who gave it its task is its user."""
     own = {"isSidechain": True, "agentId": "x"}
@@ -529,6 +661,8 @@ def test_mutants() -> None:
     ]
     assert_mutants_are_read_or_refused("claude-agent-sdk", stream)
     assert_mutants_are_read_or_refused("claude-code", lines)
+    files = (("a", "x", _sub_agent("a", 2, "c1")), ("b", None, _sub_agent("b", 4, "c2")))
+    assert_mutants_are_read_or_refused("claude-code", _told(*files))
 
 
 @pytest.mark.parametrize("name", ["claude-agent-sdk", "claude-code"])
@@ -742,8 +876,17 @@ def test_the_client_for_real(home: Path, partial: bool) -> None:
 def _check_transcripts(sdk: Any, home: Path, tools: Tools) -> None:
     (folder,) = (home / "settings" / "projects").iterdir()
     (path,) = folder.glob("*.jsonl")
-    session = read(path)
-    _assert_witnessed(session, tools, without=("helper",))
+    whole = read(path)
+    _assert_witnessed(whole, tools)
+    told = [(call.turn, call.agent) for call in whole.calls]
+    assert told == [(1, None)] * 2 + [(2, None)] * 3 + [(2, "helper")]
+    assert whole.calls[-1].metadata == {"parent_tool_use_id": "t7"}
+    assert whole.calls[-2].answer.position > whole.calls[-1].answer.position
+    for source in (folder, home / "settings" / "projects"):
+        (again,) = read_all(source)
+        assert again.to_events() == whole.to_events()
+    session = read(path.read_bytes())
+    assert [problem.hides_call for problem in session.problems] == [True]
     assert [call.turn for call in session.calls] == [1, 1, 2, 2, 2]
     assert [event["user"] for event in session.to_events() if "user" in event] == ["first", "second"]
     assert session.name == path.stem

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from framework_support import (
     FIRST_TURN,
     SECOND_TURN,
+    WHEEL,
     Tools,
     assert_mutants_are_read,
     assert_witnessed,
@@ -18,7 +24,7 @@ from framework_support import (
 
 from tracewitness import ReadError
 from tracewitness.readers import read, read_all
-from tracewitness.trace import MalformedArguments, Trace
+from tracewitness.trace import UNANSWERED, MalformedArguments, Trace
 
 HUMAN = {"type": "human", "content": "Find a lamp."}
 DONE = {"type": "ai", "content": "Done."}
@@ -464,6 +470,124 @@ def test_deep_nesting_is_refused() -> None:
         read(deep, "langchain")
 
 
+# ---------------------------------------------------------------------------------------------- databases and events
+
+
+def database(states: list[tuple[Any, ...]], *statements: str) -> bytes:
+    """Return a database with checkpoints: threads, graphs, ids, those of the ones before, kinds and blobs."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as made:
+        for statement in statements or CHECKPOINTS:
+            made.execute(statement)
+        for state in states:
+            made.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, '')", state)
+        made.commit()
+        return made.serialize()
+
+
+CHECKPOINTS = (
+    "CREATE TABLE checkpoints"
+    " (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)",
+    "CREATE TABLE writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value)",
+)
+
+
+def packed(messages: Any, code: int = 5) -> bytes:
+    """Return a state as it is saved, with messages as objects."""
+    pack = msgspec.msgpack.encode
+    made = [msgspec.msgpack.Ext(code, pack(["a.module", "AClass", item, "a_method"])) for item in messages]
+    return pack({"v": 4, "channel_values": {"messages": made}})
+
+
+@pytest.mark.parametrize("code", range(6))
+def test_states_in_message_pack(code: int) -> None:
+    """Of objects the data is taken, whatever would make them; a state repeats what the one before it has."""
+    told = [HUMAN, ai(call()), tool("1"), HUMAN, DONE]
+    states = [("t", "", str(end), str(end - 1), "msgpack", packed(told[:end], code)) for end in range(1, 6)]
+    (trace,) = read_all(database(states))
+    assert trace.to_events() == read(told).to_events()
+    assert trace.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "blob"),
+    [
+        ("pickle", b"cos\nsystem\n(S'true'\ntR."),
+        ("other", b""),
+        ("msgpack", b"\xc1"),
+        ("json", b"{"),
+        ("msgpack", packed([ai(call())], 6)),
+        ("msgpack", packed([ai(call())], 99)),
+        ("msgpack", msgspec.msgpack.encode({"channel_values": {"messages": [msgspec.msgpack.Ext(5, b"\xc0")]}})),
+        ("msgpack", 5),
+    ],
+)
+def test_states_that_can_not_be_read_hide_calls(kind: str, blob: Any) -> None:
+    """They are never made objects of; what the other states have is read."""
+    states = [("t", "", "1", None, "msgpack", packed([HUMAN])), ("t", "", "2", "1", kind, blob)]
+    (trace,) = read_all(database(states))
+    assert [event.get("user") for event in trace.to_events()] == ["Find a lamp."]
+    assert True in [problem.hides_call for problem in trace.problems]
+
+
+def test_objects_in_objects_without_end() -> None:
+    """They are taken apart so deep and no deeper."""
+    inside = msgspec.msgpack.encode(1)
+    for _ in range(200):
+        inside = msgspec.msgpack.encode(msgspec.msgpack.Ext(7, inside))
+    blob = b"\x81" + msgspec.msgpack.encode("channel_values") + b"\x81" + msgspec.msgpack.encode("x") + inside
+    states = [("t", "", "1", None, "msgpack", packed([HUMAN])), ("t", "", "2", "1", "msgpack", blob)]
+    (trace,) = read_all(database(states))
+    assert [problem.hides_call for problem in trace.problems] == [True]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        database([], "CREATE TABLE other (x)"),
+        database([], "CREATE VIEW checkpoints AS SELECT 1", CHECKPOINTS[1]),
+        database([], CHECKPOINTS[0]),
+        database([], "CREATE TABLE checkpoints (x)", "CREATE TABLE writes (x)"),
+        b"SQLite format 3\x00",
+        b"SQLite format 3\x00" + bytes(5000),
+        database([("t", "", "1", None, "msgpack", packed([HUMAN, ai(call())]))])[:5000],
+    ],
+    ids=range(7),
+)
+def test_databases_of_other_kinds_are_refused(data: bytes) -> None:
+    """One without checkpoints, one that is broken, one that would run a query of its own."""
+    with pytest.raises(ReadError, match=r"database|no run|no known format"):
+        list(read_all(data))
+
+
+def happened(name: str, run: str, tool_name: str = "m", **data: Any) -> dict[str, Any]:
+    return {"event": f"on_{name}", "run_id": run, "name": tool_name, "data": data, "tags": [], "parent_ids": []}
+
+
+def test_events_by_hand() -> None:
+    """A tool that a node called for the model is the model's call, and its result is told once."""
+    asked = [
+        happened("chat_model_start", "1", input={"messages": [[HUMAN]]}),
+        happened("chat_model_stream", "1", chunk=ai()),
+    ]
+    answered = [*asked, happened("chat_model_end", "1", output=ai(call(q="lamp")))]
+    ran = [
+        happened("tool_start", "2", "search", input={"q": "lamp"}),
+        happened("tool_end", "2", "search", output="a lamp"),
+    ]
+    told = happened("chain_end", "3", output={"messages": [tool("1")]})
+    assert read([*answered, *ran]).calls[0].result == "a lamp"
+    assert len(read([*answered, *ran, told]).to_events()) == 3
+    failed = [ran[0], happened("tool_error", "2", "search", error="stuck")]
+    assert [(found.name, found.is_error) for found in read([*answered, *failed]).calls] == [("search", True)]
+    assert [(found.name, found.args) for found in read([*answered, *ran, *ran]).calls] == [
+        ("search", {"q": "lamp"})
+    ] * 2
+    retried = read([*answered, *failed, *ran])
+    assert [(found.result, found.is_error) for found in retried.calls] == [("a lamp", False)]
+    assert [problem.hides_call for problem in read(asked).problems] == [True]
+    assert [problem.hides_call for problem in read([*answered, {"run_id": "1"}, 5]).problems] == [True, True]
+
+
 SAMPLE = [
     {"messages": [*(item for items in SPELLINGS.values() for item in items)]},
     {"messages": [{**message, "id": f"m{number}"} for number, message in enumerate(CASES["tools of the provider"][0])]},
@@ -473,7 +597,9 @@ SAMPLE = [
 
 def test_mutants() -> None:
     assert read(SAMPLE).calls
-    for document in (SAMPLE, *STREAMS.values()):
+    events = [happened("chat_model_start", "1", input=[HUMAN]), happened("chat_model_end", "1", output=ai(call()))]
+    events += [happened("tool_start", "2", input={}), happened("tool_end", "2", output=tool("1"))]
+    for document in (SAMPLE, events, *STREAMS.values()):
         assert_mutants_are_read(document, 400, ("langchain",))
 
 
@@ -481,7 +607,7 @@ def test_mutants() -> None:
 
 
 @pytest.fixture
-def graph() -> Any:
+def graph() -> Any:  # noqa: C901 - the classes of the framework can be derived from only where it is installed
     """Return what makes an agent of the framework: it says what it is told to, and calls the tools."""
     pytest.importorskip("langgraph")
     agents = pytest.importorskip("langchain.agents")
@@ -519,8 +645,17 @@ def graph() -> Any:
             try:
                 return handler(request)
             except RuntimeError as error:
-                call = request.tool_call
-                return ToolMessage(str(error), tool_call_id=call["id"], name=call["name"], status="error")
+                return self._told(request, error)
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            try:
+                return await handler(request)
+            except RuntimeError as error:
+                return self._told(request, error)
+
+        def _told(self, request: Any, error: Exception) -> Any:
+            call = request.tool_call
+            return ToolMessage(str(error), tool_call_id=call["id"], name=call["name"], status="error")
 
     def make(script: list[Any], tools: list[Any], **options: Any) -> Any:
         messages = [AIMessage(content=text, tool_calls=calls) for text, calls in script]
@@ -587,6 +722,108 @@ def test_langgraph_states(graph: Any) -> None:
     ]
     for source in sources:
         assert_as_scripted(read(source), tools)
+
+
+@pytest.mark.filterwarnings("ignore:astream_events")
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_langgraph_events(graph: Any, version: str) -> None:
+    """Each message stands in many events, and is told once; the calls are those that the tools noted."""
+    tools = Tools()
+    agent = graph(SCRIPT[2:], [tools.steer, tools.weather], name="shop")
+
+    async def events() -> list[Any]:
+        asked = {"messages": [{"role": "user", "content": "Turn."}]}
+        return [event async for event in agent.astream_events(asked, version=version)]
+
+    found = asyncio.run(events())
+    trace = read(found)
+    assert_witnessed(trace, tools)
+    assert called(trace) == list(SECOND_TURN)
+    said = [
+        (event.get("user"), event.get("agent")) for event in trace.to_events() if "user" in event or "agent" in event
+    ]
+    assert said == [("Turn.", None), (None, "Turning."), (None, "It is stuck.")]
+    asked = next(index for index, event in enumerate(found) if event["event"] == "on_chat_model_start")
+    broken = read(found[: asked + 1])
+    assert [problem.hides_call for problem in broken.problems] == [True]
+
+
+def test_events_of_tools_that_no_model_called() -> None:
+    """Their runs are the calls: one that failed too, and one that never ended."""
+    pytest.importorskip("langchain_core")
+    from langchain_core.runnables import RunnableLambda
+    from langchain_core.tools import StructuredTool
+
+    tools = Tools()
+    search, steer = StructuredTool.from_function(tools.search), StructuredTool.from_function(tools.steer)
+
+    async def both(_: Any, config: Any) -> None:
+        await search.ainvoke({"query": "lamp", "limit": 1}, config)
+        await steer.ainvoke({"angle": 1.5}, config)
+
+    async def events() -> list[Any]:
+        found = []
+        with contextlib.suppress(RuntimeError):
+            async for event in RunnableLambda(both).astream_events(1, version="v2"):
+                found.append(event)  # noqa: PERF401 - what came before it raised is wanted
+        return found
+
+    found = asyncio.run(events())
+    trace = read(found)
+    assert [(call.name, call.args, call.is_error) for call in trace.calls] == [
+        ("search", {"query": "lamp", "limit": 1}, False),
+        ("steer", {"angle": 1.5}, True),
+    ]
+    assert trace.calls[0].result == tools.made[0].result
+    begun = [event for event in found if event["event"] == "on_tool_start"]
+    assert [(call.name, call.result) for call in read(begun).calls] == [("search", UNANSWERED), ("steer", UNANSWERED)]
+
+
+def test_checkpoints_in_sqlite(graph: Any, tmp_path: Path) -> None:
+    """The database that the checkpointer writes: a run for each thread, nothing told twice."""
+    saver_module = pytest.importorskip("langgraph.checkpoint.sqlite")
+    tools, other = Tools(), Tools()
+    path = tmp_path / "checkpoints.sqlite"
+    with saver_module.SqliteSaver.from_conn_string(str(path)) as saver:
+        agent = graph(SCRIPT, [tools.search, tools.steer, tools.weather], name="shop", checkpointer=saver)
+        for text in ("Find.", "Turn."):
+            agent.invoke({"messages": [("user", text)]}, {"configurable": {"thread_id": "1"}})
+        agent = graph(SCRIPT, [other.search, other.steer, other.weather], name="shop", checkpointer=saver)
+        for text in ("Find.", "Turn."):
+            agent.invoke({"messages": [("user", text)]}, {"configurable": {"thread_id": "2"}})
+        with pytest.raises(ReadError, match="wal"):
+            read(path)
+    for source in (path, path.read_bytes()):
+        first, second = read_all(source)
+        assert (first.name, second.name) == ("1", "2")
+        assert_as_scripted(first, tools)
+        assert_as_scripted(second, other)
+
+
+def test_checkpoints_of_a_run_that_stopped_between_states(graph: Any, tmp_path: Path) -> None:
+    """What a task gave before another one failed stands in no state, and happened all the same."""
+    saver_module = pytest.importorskip("langgraph.checkpoint.sqlite")
+    from langchain_core.messages import AIMessage
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    def node(number: int) -> Any:
+        def called(_: Any) -> Any:
+            if number == 2:
+                raise RuntimeError(WHEEL)
+            return {"messages": [AIMessage("", tool_calls=calls_of(SECOND_TURN, "b"))]}
+
+        return called
+
+    path = tmp_path / "checkpoints.sqlite"
+    made = StateGraph(MessagesState)
+    for number in (1, 2):
+        made.add_node(str(number), node(number))
+        made.add_edge(START, str(number))
+    with saver_module.SqliteSaver.from_conn_string(str(path)) as saver, pytest.raises(RuntimeError):
+        made.compile(checkpointer=saver).invoke(
+            {"messages": [("user", "Turn.")]}, {"configurable": {"thread_id": "1"}}, durability="sync"
+        )
+    assert called(read(path)) == list(SECOND_TURN)
 
 
 def test_langgraph_stops_for_a_person(graph: Any) -> None:

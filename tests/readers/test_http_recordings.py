@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import contextlib
 import gzip
+import importlib
 import json
 import re
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
+import brotli
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -25,6 +28,8 @@ from tracewitness.readers.registry import detected
 from tracewitness.trace import Trace
 
 Exchange = dict[str, Any]
+
+zstd: Any = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 QUESTION = {"role": "user", "content": "Find a lamp."}
 CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "lamp"}'}}
@@ -69,6 +74,12 @@ def _reasons(trace: Trace) -> list[str]:
 # ------------------------------------------------------------------------------------------------- bodies and envelopes
 
 _json = json.dumps
+
+
+def _packed(coding: str, body: bytes | str) -> dict[str, Any]:
+    return {"headers": {"Content-Encoding": [coding]}, "body": {"string": body}}
+
+
 BODIES: dict[str, Any] = {
     "data": lambda data: {"parsed_body": data},
     "text": lambda data: {"body": _json(data)},
@@ -77,6 +88,19 @@ BODIES: dict[str, Any] = {
     "gzip": lambda data: {"body": {"string": gzip.compress(_json(data).encode())}},
     "deflate": lambda data: {"body": {"string": zlib.compress(_json(data).encode())}},
     "bare deflate": lambda data: {"body": {"string": zlib.compress(_json(data).encode(), wbits=-15)}},
+    "brotli": lambda data: _packed("br", brotli.compress(_json(data).encode())),
+    "zstd": lambda data: _packed("zstd", zstd.compress(_json(data).encode())),
+    "zstd without a header": lambda data: {"body": {"string": zstd.compress(_json(data).encode())}},
+    "several": lambda data: _packed("gzip, br", brotli.compress(gzip.compress(_json(data).encode()))),
+    "deflate that says so": lambda data: _packed("deflate", zlib.compress(_json(data).encode(), wbits=-15)),
+    "undone already": lambda data: _packed("br", _json(data)),
+    "HAR, brotli": lambda data: {
+        "headers": [{"name": "content-encoding", "value": "br"}],
+        "content": {
+            "encoding": "base64",
+            "text": base64.b64encode(brotli.compress(_json(data).encode())).decode(),
+        },
+    },
     "base64": lambda data: {"body": {"base64_string": base64.b64encode(_json(data).encode()).decode()}},
     "with its encoding": lambda data: {"body": {"encoding": "UTF-8", "string": _json(data)}},
     "HAR": lambda data: {"content": {"mimeType": "application/json", "text": _json(data)}},
@@ -101,7 +125,54 @@ def _as_chunk(response: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_NO_JSON = frozenset({"bytes", "gzip", "deflate", "bare deflate"})
+_NO_JSON = frozenset(
+    {"bytes", "gzip", "deflate", "bare deflate", "brotli", "zstd", "zstd without a header", "several"}
+) | {"deflate that says so"}
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd"])
+def test_a_compression_whose_package_is_missing(coding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the body holds is not known, and the problem says what to install."""
+    pack = brotli.compress if coding == "br" else zstd.compress
+    exchange = _exchange({"a": 1}, None)
+    exchange["response"] |= _packed(coding, pack(_json(_answer(CALLING)).encode()))
+    del exchange["response"]["parsed_body"]
+    assert [call.name for call in read(_cassette(exchange)).calls] == ["search"]
+    for module in ("brotli", "backports.zstd", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
+    trace = read(_cassette(RUN[0], exchange))
+    (problem,) = trace.problems
+    assert problem.hides_call
+    assert "install tracewitness[http]" in problem.reason
+    assert problem.place == "$.interactions[1].response.body"
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", gzip.compress(bytes(1024), mtime=0)[:-4]),
+        *((coding, b"\xff\xfe broken") for coding in ("br", "zstd", "gzip", "deflate", "compress")),
+        ("br", brotli.compress(b"x" * 1000)[:-3]),
+        ("zstd", zstd.compress(bytes(range(256)) * 50)[:-3]),
+    ],
+)
+def test_a_body_that_can_not_be_unpacked_may_hide_a_call(coding: str, body: bytes) -> None:
+    """One that is broken, cut off, or larger than any answer, and one in a coding that nobody knows."""
+    exchange = _exchange({"a": 1}, None)
+    exchange["response"] |= _packed(coding, body)
+    del exchange["response"]["parsed_body"]
+    assert [problem.hides_call for problem in read(_cassette(RUN[0], exchange)).problems] == [True]
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd"])
+def test_a_body_that_unpacks_to_more_than_any_memory_holds(coding: str) -> None:
+    """It is given up before."""
+    exchange = _exchange({"a": 1}, None)
+    data = bytes(300 * 1024 * 1024)
+    exchange["response"] |= _packed(coding, brotli.compress(data, quality=1) if coding == "br" else zstd.compress(data))
+    del exchange["response"]["parsed_body"]
+    (problem,) = read(_cassette(RUN[0], exchange)).problems
+    assert problem.hides_call
 
 
 @pytest.mark.parametrize(

@@ -509,6 +509,50 @@ def test_one_of_several_choices() -> None:
     assert read(from_one).to_events() == [DONE]
 
 
+CANDIDATES = {
+    "candidates": [
+        {"index": index, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+        for index, part in ((1, {"functionCall": {"name": "search", "args": {}}}), (0, {"text": "Done."}))
+    ]
+}
+CHUNKS = [
+    {"choices": [{"index": choice["index"], "delta": choice["message"], "finish_reason": "stop"}]}
+    for choice in CHOICES["choices"]
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("openai-chat", CHOICES),
+        ("openai-chat", {"messages": [{"role": "user", "content": "hi"}], **CHOICES}),
+        ("openai-chat-stream", CHUNKS),
+        ("gemini", CANDIDATES),
+        ("gemini-stream", [{**CANDIDATES, "responseId": "r"}, {"candidates": [], "responseId": "r"}]),
+    ],
+)
+def test_calls_of_choices_that_are_not_read(name: str, document: Any) -> None:
+    """They were not made, unless the program took that choice: it is noted, until it is told which one it took."""
+    trace = read(document, name)
+    assert trace.calls == ()
+    assert [(problem.hides_call, "choice=" in problem.reason) for problem in trace.problems] == [(False, True)]
+    assert (read(document, name, choice=0).calls, read(document, name, choice=0).problems) == ((), ())
+    taken = read(document, name, choice=1)
+    assert len(taken.calls) == 1
+    assert taken.problems == ()
+
+
+def test_choices_without_calls_are_passed_over() -> None:
+    """Other words for an answer are no other deeds."""
+    document = {"choices": [{"index": index, "message": {"content": str(index)}} for index in range(3)]}
+    assert read(document).problems == ()
+    several = [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"} for text in "ab"]
+    trace = read({"candidates": several}, "gemini")
+    assert (trace.to_events(), trace.problems) == ([{"agent": "a"}], ())
+    missing = read({"candidates": several}, "gemini", choice=2)
+    assert missing.no_evidence == "the response has no candidate 2"
+
+
 def test_a_choice_that_is_not_there() -> None:
     """Then the answer that was meant is not in the recording."""
     trace = read(CHOICES, "openai-chat", choice=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import UNSET, structs
@@ -105,6 +105,20 @@ class Conversation(Recording):
         self._take_doubts(answer, again=True)
         self.calls += answer.calls
         self.failure = answer.failure
+
+    def open_call(self, name: Any, arguments: Any, without: Collection[int] = ()) -> int | None:
+        """Return the position of the earliest call with that name and those arguments that nothing answered yet.
+
+        Arguments:
+            without: positions of calls that are not meant.
+        """
+        positions = (self._call_positions[number] for number, known in self._open.items() if known == name)
+        found = (position for position in positions if self._records[position].args == arguments)
+        return next((position for position in found if position not in without), None)
+
+    def is_open(self, position: int) -> bool:
+        """Whether nothing answered the call at a position yet."""
+        return self._call_positions.index(position) in self._open
 
     def take(self, other: Recording, begin: int = 0) -> None:
         """Add what another recording has, its events from ``begin`` on."""

@@ -17,6 +17,7 @@ from tracewitness.readers.encodings import (
     aws_event_stream,
     otlp_protobuf,
     server_sent_events,
+    sqlite_checkpoints,
     text_lines,
     yaml_cassette,
 )
@@ -221,6 +222,7 @@ def _at_most(limit: int, file: IO[bytes]) -> bytes:
 ENCODINGS: list[Encoding] = [
     Encoding("gzip", lambda head: head.startswith(GZIP), _decode_gzip),
     Encoding("zip", lambda head: head.startswith(_ZIP), _members),
+    Encoding("SQLite checkpoints", sqlite_checkpoints.fits, sqlite_checkpoints.decode),
     Encoding("AWS event stream", aws_event_stream.fits, aws_event_stream.decode),
     Encoding("server-sent events", server_sent_events.fits, server_sent_events.decode),
     Encoding("YAML cassette", yaml_cassette.fits, yaml_cassette.decode),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tracewitness.errors import ReadError
+from tracewitness.readers.frameworks.claude_code_files import is_read_with_another
 
 __all__ = ["LINES_SUFFIXES", "PACKED_SUFFIXES", "Found", "find_files", "path_of_argument"]
 
@@ -40,7 +41,7 @@ def find_files(path: Path) -> list[Found]:
     """Return the files that a path stands for: itself, or a folder's result files, sorted.
 
     Links are followed, to files and to folders; a folder is read once, however many ways lead to it. Whatever
-    is given by its own path is read, also a pipe.
+    is given by its own path is read, also a pipe. A file that is read with another of the folder is left out.
 
     Raises:
         ReadError: there is nothing of that name, or it is a folder without result files.
@@ -51,7 +52,9 @@ def find_files(path: Path) -> list[Found]:
         raise ReadError(_why_unreachable(path, error), str(path)) from error
     if not stat.S_ISDIR(mode):
         return [Found(path)]
-    found = sorted(_in_folder(path))
+    every = sorted(_in_folder(path))
+    paths = {file.path for file in every}
+    found = [file for file in every if file.problem or not is_read_with_another(file.path, paths)]
     if not found:
         raise ReadError(f"a folder without any file that ends in {', '.join(sorted(_SUFFIXES))}", str(path))
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from tracewitness.display import show
 from tracewitness.errors import ReadError
 from tracewitness.readers.conversation import Conversation, recording_of
 from tracewitness.readers.documents import MAX_DOCUMENT, decode_document
+from tracewitness.readers.encodings.compressions import StillPackedError, is_zstd, uncompressed
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, each_mapping, refuse, word
 from tracewitness.trace import Trace
@@ -48,12 +48,14 @@ class _Side(Struct):
         path: where its body stands.
         data: the body, decoded, or None where it can't be.
         raw: the body, where it is no data.
+        problem: why it can't be decoded.
         reader: of the format of a request to a model or of its answer.
     """
 
     path: Path
     data: Any = None
     raw: bytes = b""
+    problem: str = ""
     reader: Reader | None = None
 
 
@@ -162,8 +164,13 @@ def _side(conversation: Conversation, message: Mapping[str, Any], path: Path) ->
     side = _Side((*path, key))
     try:
         body = message.get(key)
-        side.data = body if key == "parsed_body" else _decoded(side, body)
-    except ReadError:
+        side.data = body if key == "parsed_body" else _decoded(side, body, _codings(message.get("headers")))
+    except StillPackedError as error:
+        conversation.doubt(error.problem, side.path)
+        side.problem = error.problem
+        return side
+    except ReadError as error:
+        side.problem = error.problem
         return side
     found = _readers_of(side.data)
     if len(found) > 1:
@@ -173,8 +180,11 @@ def _side(conversation: Conversation, message: Mapping[str, Any], path: Path) ->
     return side
 
 
-def _decoded(side: _Side, body: Any) -> Any:
+def _decoded(side: _Side, body: Any, codings: list[str]) -> Any:
     """Return the data of a body, and keep its bytes.
+
+    Arguments:
+        codings: how it was compressed. Most recordings keep it as it was before.
 
     Raises:
         ReadError: it is none.
@@ -185,7 +195,39 @@ def _decoded(side: _Side, body: Any) -> Any:
     try:
         return decode_document(side.raw)
     except ReadError:
-        return decode_document(_inflated(side.raw))
+        if _is_text(side.raw):  # a page, say, of which only the headers tell that it was compressed
+            raise
+        for coding in codings or (["zstd"] if is_zstd(side.raw) else []):
+            side.raw = uncompressed(side.raw, coding, MAX_DOCUMENT)
+        return decode_document(side.raw if codings else _perhaps_deflated(side.raw))
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _perhaps_deflated(data: bytes) -> bytes:
+    """Undo deflate, which has no mark, where data is in it."""
+    try:
+        return uncompressed(data, "deflate", MAX_DOCUMENT)
+    except StillPackedError:
+        return data
+
+
+def _codings(headers: Any) -> list[str]:
+    """Return how a body was compressed, the last first. VCR has a mapping of headers, HAR a list of them."""
+    if isinstance(headers, list):
+        pairs = [(word(item, "name"), item.get("value")) for item in headers if isinstance(item, Mapping)]
+    else:
+        pairs = list(headers.items()) if isinstance(headers, Mapping) else []
+    found = [value for name, value in pairs if str(name).lower() == "content-encoding"]
+    texts = [text for value in found for text in (value if isinstance(value, list) else [value])]
+    codings = [coding.strip().lower() for text in texts if isinstance(text, str) for coding in text.split(",")]
+    return [coding for coding in reversed(codings) if coding not in ("", "identity")]
 
 
 def _bytes_of(body: Any) -> bytes:
@@ -202,20 +244,6 @@ def _bytes_of(body: Any) -> bytes:
         return base64.b64decode(body, validate=True) if encoding == "base64" else body.encode()
     except (binascii.Error, UnicodeEncodeError, ValueError) as error:
         raise ReadError(f"an undecodable body: {show(error)}") from error
-
-
-def _inflated(data: bytes) -> bytes:
-    """Undo deflate.
-
-    Raises:
-        ReadError: it is something else.
-    """
-    for window in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
-        try:
-            return zlib.decompressobj(window).decompress(data, MAX_DOCUMENT)
-        except zlib.error:
-            continue
-    raise ReadError("a body that is no data")
 
 
 def _readers_of(data: Any) -> list[Reader]:
@@ -295,7 +323,7 @@ def _read_response(conversation: Conversation, exchange: _Exchange, *, is_last: 
         _doubt_failure(conversation, exchange, is_last=is_last)
     elif side.reader is None:
         if exchange.asks_model or _may_call(side):
-            shown = show(side.raw if side.data is None else side.data, 200)
+            shown = side.problem or show(side.raw if side.data is None else side.data, 200)
             conversation.doubt(f"an answer of a model that can't be read: {shown}", side.path)
     else:
         try:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tracewitness.display import show
 from tracewitness.errors import ReadError
+from tracewitness.readers.tables import rows_of_table
 
 __all__ = ["Converters", "is_sdk_object", "plain"]
 
@@ -33,6 +34,8 @@ def is_sdk_object(value: object, converters: Converters = _NO_CONVERTERS) -> boo
 def plain(value: Any, converters: Converters = _NO_CONVERTERS) -> Any:
     """Return a value with every SDK object in it, at any depth, as a mapping. Fields that no SDK knows are kept.
 
+    A table is the list of its rows; one that stands in something is left as it is, since a tool may give one back.
+
     Arguments:
         converters: by the top package of a class, what makes data of its objects; it returns an object as it is
             where that dumps itself well enough.
@@ -45,7 +48,8 @@ def plain(value: Any, converters: Converters = _NO_CONVERTERS) -> Any:
     [{'role': 'user', 'content': 'hi'}]
     """
     try:
-        return _plain(value, converters)
+        rows = None if type(value) in _CONTAINERS | _SCALARS else rows_of_table(value)
+        return _plain(value if rows is None else rows, converters)
     except RecursionError as error:
         raise ReadError("nested too deeply to be read") from error
     except ReadError:

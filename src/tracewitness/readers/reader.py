@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracewitness.trace import Trace
@@ -33,6 +34,8 @@ class Reader(NamedTuple):
             a document is one run.
         is_log: whether a file of JSON Lines in this format is one run, written event by event: each of its lines is
             a piece and none is a run. ``detects`` gets the list of what stands on the lines, or on the first of them.
+        beside: makes one document of the lines of a log and of what belongs to them in files beside theirs, whose path
+            it is given; the lines alone where there is nothing.
         objects: for SDKs whose objects do not dump themselves well: the top package of an object's class, and what
             makes data of such an object. What it returns may hold objects again; objects that are none of its
             business are returned as they are.
@@ -46,4 +49,5 @@ class Reader(NamedTuple):
     yields: Callable[[Any], bool] = _never
     runs: Callable[[Any], Iterable[Any]] | None = None
     is_log: bool = False
+    beside: Callable[[Any, Path], Any] | None = None
     objects: Mapping[str, Callable[[Any], Any]] = {}

@@ -21,7 +21,9 @@ from tracewitness.readers.frameworks import (
     google_adk,
     inspect_logs,
     langchain,
+    langgraph_checkpoints,
     llama_index,
+    mini_swe_agent,
     openai_agents,
     openai_agents_trace,
     pydantic_ai,
@@ -57,7 +59,7 @@ from tracewitness.readers.providers import (
 )
 from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.telemetry import langfuse, langfuse_messages, langsmith, opentelemetry
-from tracewitness.readers.unread import with_unread
+from tracewitness.readers.unread import problems_beside, with_problems, with_unread
 from tracewitness.trace import Record, Trace
 
 __all__ = [
@@ -83,6 +85,7 @@ READERS: list[Reader] = [
     anthropic_messages.READER,
     gemini.READER,
     langchain.READER,
+    langgraph_checkpoints.READER,
     openai_agents_trace.READER,
     openai_agents.READER,
     pydantic_ai.READER,
@@ -92,6 +95,7 @@ READERS: list[Reader] = [
     tau_bench.READER,
     tau2.READER,
     swe_agent.READER,
+    mini_swe_agent.READER,
     mcp.READER,
     atif.READER,
     gemini_stream.READER,
@@ -212,11 +216,14 @@ def traces_of(data: Any, name: str = "", reader: Reader | None = None) -> Iterat
     Arguments, errors: as of `trace_of`.
     """
     reader = reader or _reader_of(data)
-    if reader.runs is None:
+    runs = [data] if reader.runs is None else list(reader.runs(data))
+    if len(runs) == 1 and runs[0] is data:
         yield with_unread(data, reader.read(data, name=name), reader.name, _holds_calls)
-    else:
-        for run in reader.runs(data):
-            yield reader.read(run, name=name)
+        return
+    traces = (reader.read(run, name=name) for run in runs)
+    beside = problems_beside(data, runs, lambda: (reader.read(run, name=name) for run in runs), _holds_calls)
+    for trace in traces:
+        yield with_problems(trace, beside) if beside else trace
 
 
 def _holds_calls(data: Any) -> bool:

@@ -34,6 +34,7 @@ from tracewitness.readers.documents import (
     refuse_other_charset,
 )
 from tracewitness.readers.encodings.events import Events
+from tracewitness.readers.files_beside import refuse_unfinished, with_files_beside
 from tracewitness.readers.folders import LINES_SUFFIXES, PACKED_SUFFIXES, Found, find_files
 from tracewitness.readers.json_text import decode_value
 from tracewitness.readers.neutral import UnusableError, decode_plainly, refuse_two_accounts, usable
@@ -41,7 +42,7 @@ from tracewitness.readers.reader import Reader
 from tracewitness.readers.registry import detected, is_log, traces_of
 from tracewitness.trace import Record, Trace
 
-__all__ = ["MAX_ROW", "Row", "Run", "iter_rows", "iter_runs", "rows_of", "rows_of_lines", "stem_of"]
+__all__ = ["MAX_ROW", "Row", "Run", "holds_one_run", "iter_rows", "iter_runs", "rows_of", "rows_of_lines", "stem_of"]
 
 MAX_ROW: Final = 256 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
@@ -249,6 +250,7 @@ def _rows_of(
         return _rows_of(buffered, Path(path.stem), source, reader, packed=packed + 1, rewinds=rewinds)
     encoding = encoding_of(head)
     if encoding is not None:
+        refuse_unfinished(Path(source), encoding)
         return _rows_of_whole(encoding.decode, beginning.read_again(), source, reader)
     try:
         refuse_other_charset(head)
@@ -256,7 +258,8 @@ def _rows_of(
         raise ReadError(error.problem, source) from error
     if path.suffix.lower() in LINES_SUFFIXES or _looks_like_lines(head, beginning):
         if _is_log(head, reader):
-            return _rows_of_whole(lines_of, beginning.read_again(), source, reader)
+            whole = _rows_of_whole(lines_of, beginning.read_again(), source, reader)
+            return with_files_beside(whole, Path(source), reader)
         return _rows_of_lines(beginning.read_again(), source)
     # Most folders hold one small trace in each file: decoded at once, they are read several times as fast.
     alone = _mapping_alone(head) if len(head) < _CHUNK else None
@@ -524,6 +527,11 @@ class _Ahead:
         if self._error is not None:
             raise self._error
         yield from self._items
+
+
+def holds_one_run(first: list[Any]) -> bool:
+    """Whether the first items of an array show that it is one run, and its items are pieces of it."""
+    return bool(first) and (_is_one_run(first) or _is_event(first[0]))
 
 
 def _is_one_run(first: list[Any]) -> bool:

@@ -7,13 +7,13 @@ the request and the answer side by side, so that the one would be read and the o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tracewitness.errors import path_text
 from tracewitness.trace import Problem, Trace
 
-__all__ = ["with_unread"]
+__all__ = ["problems_beside", "with_problems", "with_unread"]
 
 #: The most values that are looked through; a document that has more beside what was read is doubtful for that.
 MAX_VALUES: Final = 1_000_000
@@ -23,6 +23,8 @@ _CALL_TYPE: Final = re.compile(
     r"(?:server[-_])?(?:custom[-_.]?)?(?:mcp[-_.]?)?(?:tool|function|mcp)[-_. ]?(?:calls?|use|invocation)",
     re.IGNORECASE,
 ).fullmatch
+# So deep in a document, and in what it is split into, the same parts are looked for.
+_DEPTH: Final = 4
 _TYPES: Final = ("type", "part_kind", "kind")
 # What a model could call or is told to answer, what was expected of it, and what is told of the run: no recordings.
 _NO_RECORDING: Final = re.compile(
@@ -75,7 +77,58 @@ def with_unread(document: Any, trace: Trace, format_name: str, holds_calls: Call
         for key, value in document.items()
         if _is_doubtful(key, value, read) and _is_unread({key: value}, known, holds_calls)
     ]
-    return _with_problems(trace, list(map(_problem, unread))) if unread else trace
+    return with_problems(trace, list(map(_problem, unread))) if unread else trace
+
+
+def problems_beside(
+    document: Any, runs: Sequence[Any], traces: Callable[[], Iterable[Trace]], holds_calls: Callable[[Any], bool]
+) -> list[Problem]:
+    """Return a problem for each key of a document of several runs at which calls seem to stand that no run has.
+
+    What was taken shows in the runs: they are parts of the document, or say where in it their parts stand.
+
+    Arguments:
+        runs: what the document was split into.
+        traces: reads them; it is called only where calls stand that may be in them too.
+        holds_calls: as of `with_unread`.
+    """
+    if not isinstance(document, Mapping):
+        return []
+    doubtful = {key: value for key, value in document.items() if _is_doubtful(key, value, set())}
+    taken = {_spelled(key) for key, _ in zip(_first_keys(runs), range(MAX_VALUES), strict=False)}
+    parts = {id(part) for run in runs for part in _parts(run, _DEPTH)}
+    beside = {
+        key: value
+        for key, value in doubtful.items()
+        if _spelled(key) not in taken and parts.isdisjoint(map(id, _parts(value, _DEPTH)))
+    }
+    unread = [key for key, value in beside.items() if _is_unread({key: value}, set(), holds_calls)]
+    if not unread:
+        return []
+    known = {_Call(call.id, call.name) for trace in traces() for call in trace.calls if call.id}
+    return [_problem(key) for key in unread if _is_unread({key: beside[key]}, known, holds_calls)]
+
+
+def _first_keys(runs: Iterable[Any]) -> Iterator[str]:
+    """Yield the keys of the document at which runs say that their spans stand."""
+    for run in runs:
+        for span in getattr(run, "spans", ()):
+            if span.path and isinstance(span.path[0], str):
+                yield span.path[0]
+
+
+def _parts(value: Any, depth: int) -> Iterator[Any]:
+    """Yield a mapping or list, and those in it, so deep."""
+    if isinstance(value, Mapping):
+        inside: Iterable[Any] = value.values()
+    elif isinstance(value, (list, tuple)):
+        inside = value
+    else:
+        return
+    if value.__class__ is not tuple:
+        yield value
+    for item in inside if depth else ():
+        yield from _parts(item, depth - 1)
 
 
 def _is_doubtful(key: Any, value: Any, read: set[str]) -> bool:
@@ -163,7 +216,8 @@ def _problem(key: str) -> Problem:
     return Problem(reason, place=path_text((key,)))
 
 
-def _with_problems(trace: Trace, problems: list[Problem]) -> Trace:
+def with_problems(trace: Trace, problems: Sequence[Problem]) -> Trace:
+    """Return a trace with more problems."""
     return Trace(
         trace._records,
         name=trace.name,

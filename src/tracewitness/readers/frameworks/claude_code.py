@@ -8,7 +8,10 @@ What is decided here:
 - A line with the ``uuid`` and the message of one before it is no second one, nor is a block that an earlier line of
   the same answer told of.
 - A sub-agent's calls (``isSidechain``, or in lines of progress) stand where they were made, with the sub-agent as
-  their agent. What a sub-agent is told is no user's message. A sub-agent's own transcript is a run of its own.
+  their agent. What a sub-agent is told is no user's message.
+- A sub-agent's own transcript is read with that of its session, where it is found beside it, each line by its time
+  between the call that began the sub-agent and its result. Alone it is a run of its own. Where a sub-agent called tools
+  and its transcript is not there, that is a problem.
 - Lines of several sessions are several runs, unless one session goes on from a line of the other.
 - What the program adds to the conversation, such as reminders and summaries, is no user's message either.
 - Lines of other kinds tell of no call. One of an unknown kind that wraps a message is a problem.
@@ -16,7 +19,9 @@ What is decided here:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from tracewitness.display import show
@@ -28,15 +33,15 @@ from tracewitness.readers.frameworks.claude_agent_sdk import (
     is_message,
     is_transcript_line,
 )
+from tracewitness.readers.frameworks.claude_code_files import MESSAGES, SUB_AGENTS, TOOL_USE_ID, with_sub_agents
 from tracewitness.readers.reader import Reader
-from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
+from tracewitness.readers.recording import Path, Recording, refuse, word
 from tracewitness.trace import Role, Trace
 
 __all__ = ["READER", "SHAPE", "detects", "read", "runs"]
 
 SHAPE: Final = "a transcript of Claude Code has lines with a uuid, a parentUuid, isSidechain and a message"
 
-_MESSAGES: Final = "messages"
 # Kinds of lines that wrap a message which another line tells.
 _REPEATING: Final = ("api-request",)
 # How what a user's own commands gave begins, which nothing else marks.
@@ -54,24 +59,24 @@ class _Session(NamedTuple):
 def detects(document: Any) -> bool:
     """Whether decoded data is of this format."""
     if isinstance(document, Mapping):
-        document = document.get(_MESSAGES)
+        document = document.get(MESSAGES)
     return isinstance(document, list) and any(map(_is_line, document[:LOOKED_AT]))
 
 
 def runs(document: Any) -> Iterator[Any]:
     """Yield the lines of each session, or the document itself where it is one run."""
-    lines, path = _lines_of(document)
-    names = [_session_of(line) for line in lines if _session_of(line)] if isinstance(lines, list) else []
+    lines = _placed(document) or []
+    names = [_session_of(line) for line, _ in lines if _session_of(line)]
     if len(set(names)) < 2:
         yield document
         return
     joined = _Joined()
-    joined.add(lines)
+    joined.add([line for line, _ in lines])
     sessions: dict[str, list[tuple[Any, Path]]] = {}
     name = names[0]
-    for index, line in enumerate(lines):
+    for line, path in lines:
         name = _session_of(line) or name  # a line that names none is of the session of the line before it
-        sessions.setdefault(joined.first(name), []).append((line, (*path, index)))
+        sessions.setdefault(joined.first(name), []).append((line, path))
     yield from map(_Session, sessions.values()) if len(sessions) > 1 else [document]
 
 
@@ -107,15 +112,90 @@ def _session_of(line: Any) -> str:
     return word(line, "sessionId") if isinstance(line, Mapping) else ""
 
 
-def _lines_of(document: Any) -> tuple[Any, Path]:
-    """Return the lines of a transcript, and where they stand."""
-    if isinstance(document, Mapping) and isinstance(document.get(_MESSAGES), list):
-        return document[_MESSAGES], (_MESSAGES,)
-    return document, ()
+def _placed(document: Any) -> list[tuple[Any, Path]] | None:
+    """Return the lines of a transcript, and of those of its sub-agents, with their places; None where it has none."""
+    path: Path = ()
+    sub_agents = None
+    if isinstance(document, Mapping) and isinstance(document.get(MESSAGES), list):
+        document, path, sub_agents = document[MESSAGES], (MESSAGES,), document.get(SUB_AGENTS)
+    if not isinstance(document, list):
+        return None
+    lines = [(line, (*path, index)) for index, line in enumerate(document)]
+    return _Merged(lines).with_sub_agents(sub_agents) if isinstance(sub_agents, Mapping) else lines
+
+
+class _Merged:
+    """The lines of a session, into which those of its sub-agents are put where they were written."""
+
+    def __init__(self, lines: list[tuple[Any, Path]]) -> None:
+        self._lines = lines
+        self._times = list(accumulate((_time_of(line) for line, _ in lines), max))
+
+    def with_sub_agents(self, sub_agents: Mapping[Any, Any]) -> list[tuple[Any, Path]]:
+        """Return all lines. A sub-agent of a sub-agent stands between the lines of that one."""
+        merged = self._lines
+        waiting = [(name, *_own_lines(name, told)) for name, told in sub_agents.items()]
+        while waiting:
+            known = _call_ids(merged)
+            ready = [item for item in waiting if item[1] in known] or waiting
+            for item in ready:
+                merged = _Merged(merged)._with(*item[1:])
+            waiting = [item for item in waiting if item not in ready]
+        return merged
+
+    def _with(self, began_by: str | None, own: list[tuple[Any, Path]]) -> list[tuple[Any, Path]]:
+        begin, end = self._bounds(began_by, {word(line, "agentId") for line, _ in own if isinstance(line, Mapping)})
+        merged: list[tuple[Any, Path]] = []
+        at = 0
+        for (line, path), time in zip(own, accumulate((_time_of(line) for line, _ in own), max), strict=True):
+            slot = end if not time else min(max(begin, bisect_right(self._times, time)), end)
+            merged += self._lines[at:slot]
+            merged.append((line, path))
+            at = max(at, slot)
+        return [*merged, *self._lines[at:]]
+
+    def _bounds(self, began_by: str | None, agents: set[str]) -> tuple[int, int]:
+        """Return behind which lines those of a sub-agent stand, and before which: its call's and its result's."""
+        begin, end = 0, len(self._lines)
+        for index, (line, _) in enumerate(self._lines):
+            if not isinstance(line, Mapping):
+                continue
+            told = line.get("toolUseResult")
+            if began_by is not None and began_by in _call_ids([self._lines[index]]):
+                begin = index + 1
+            if (
+                isinstance(told, Mapping)
+                and word(told, "agentId") in agents - {""}
+                and told.get("status") == "completed"
+            ):
+                end = index
+                break
+        return min(begin, end), end
+
+
+def _own_lines(name: Any, told: Any) -> tuple[str | None, list[tuple[Any, Path]]]:
+    """Return the call that began a sub-agent, and the sub-agent's lines. What is none stands there as it is."""
+    path: Path = (SUB_AGENTS, str(name), MESSAGES)
+    if not isinstance(told, Mapping) or not isinstance(told.get(MESSAGES), list):
+        return None, [(told, path[:-1])]
+    lines = [(line, (*path, index)) for index, line in enumerate(told[MESSAGES])]
+    return word(told, TOOL_USE_ID) or None, lines
+
+
+def _call_ids(lines: list[tuple[Any, Path]]) -> set[str]:
+    """Return the ids of the calls that lines tell of."""
+    messages = (line["message"] for line, _ in lines if is_message(line))
+    blocks = (block for message in messages if isinstance(message["content"], list) for block in message["content"])
+    return {block["id"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("id"), str)}
+
+
+def _time_of(line: Any) -> str:
+    """Return the time of a line. All are written in one way, and in UTC, so that they sort as texts."""
+    return word(line, "timestamp") if isinstance(line, Mapping) else ""
 
 
 def read(document: Any, name: str = "") -> Trace:
-    """Read the lines of a transcript, or a mapping with them as ``messages``.
+    """Read the lines of a transcript, or a mapping with them as ``messages``, and with its ``sub_agents`` by file.
 
     Raises:
         ReadError: it is nothing of the kind.
@@ -135,16 +215,20 @@ def read(document: Any, name: str = "") -> Trace:
 def _mappings(recording: Recording, document: Any) -> Iterator[tuple[Mapping[str, Any], Path]]:
     """Yield the lines with their places."""
     if isinstance(document, _Session):
-        for line, path in document.lines:
-            if isinstance(line, Mapping):
-                yield line, path
-            else:
-                recording.doubt(f"a line is a mapping, not {show(line)}", path)
+        yield from _only_mappings(recording, document.lines)
         return
-    items, path = _lines_of(document)
-    if not isinstance(items, list):
-        raise refuse(items, SHAPE)
-    yield from each_mapping(recording, items, path, "a line")
+    items = _placed(document)
+    if items is None:
+        raise refuse(document, SHAPE)
+    yield from _only_mappings(recording, items)
+
+
+def _only_mappings(recording: Recording, lines: list[tuple[Any, Path]]) -> Iterator[tuple[Mapping[str, Any], Path]]:
+    for line, path in lines:
+        if isinstance(line, Mapping):
+            yield line, path
+        else:
+            recording.doubt(f"a line is a mapping, not {show(line)}", path)
 
 
 def _is_line(item: Any) -> bool:
@@ -187,6 +271,19 @@ class _Transcript:
                 self._attachment(line, path)
             elif not kind or (isinstance(line.get("message"), Mapping) and not kind.startswith(_REPEATING)):
                 self._recording.doubt(f"an unknown line of type {show(line.get('type'))}", path)
+        self._doubt_missing()
+
+    def _doubt_missing(self) -> None:
+        """Look for the sub-agents that called tools and of which no line tells."""
+        told = {word(message, "agentId") for message in _messages(self._lines)}
+        for line, path in self._lines:
+            result = line.get("toolUseResult")
+            if not isinstance(result, Mapping) or not word(result, "agentId") or word(result, "agentId") in told:
+                continue
+            if result.get("totalToolUseCount", result.get("toolsUsed", True)):
+                told.add(word(result, "agentId"))
+                reason = f"what the sub-agent {show(result['agentId'])} did is told in a file of its own, not read here"
+                self._recording.doubt(reason, (*path, "toolUseResult"))
 
     def _message(self, line: Mapping[str, Any], path: Path, at: Any, parent: Any = None) -> None:
         """Read a message, unless it was read.
@@ -307,7 +404,8 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
-    keys=frozenset({"parentUuid", "isSidechain", "sessionId", _MESSAGES}),
+    keys=frozenset({"parentUuid", "isSidechain", "sessionId", MESSAGES}),
     runs=runs,
     is_log=True,
+    beside=with_sub_agents,
 )

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tracewitness.display import show
 from tracewitness.errors import ReadError
+from tracewitness.readers.frameworks import langchain_events
 from tracewitness.readers.frameworks.agents import attribute
 from tracewitness.readers.frameworks.langchain_messages import (
     FOREIGN,
@@ -101,13 +102,15 @@ def detects(document: Any) -> bool:
 
     A state may have its messages under any key. Those of other names than the usual are not searched any deeper.
     """
+    if langchain_events.are_events(document):
+        return True
     if isinstance(document, Mapping) and _USUAL_KEYS.isdisjoint(document):
         return any(value.__class__ is list and value and message_at(value[0]) for value in document.values())
     return holds_message(document)
 
 
 def read(document: Any, name: str = "") -> Trace:
-    """Read a message, a list of them, a state or what else holds messages.
+    """Read a message, a list of them, a state or what else holds messages, or the events of a run.
 
     Raises:
         ReadError: it is nothing of the kind.
@@ -116,16 +119,23 @@ def read(document: Any, name: str = "") -> Trace:
     ...       {"type": "tool", "content": "a lamp", "tool_call_id": "c1", "status": "success"}]).to_events()
     [{'call': 'search', 'args': {'q': 'lamp'}, 'id': 'c1'}, {'result': 'a lamp', 'id': 'c1', 'is_error': False}]
     """
-    recording = Recording()
     try:
-        messages = find_messages(recording, document)
-        for message in messages:
-            _READERS[message.kind](recording, message)
+        if langchain_events.are_events(document):
+            return langchain_events.read(document, _read_messages).trace(name)
+        recording = Recording()
+        if not _read_messages(recording, document):
+            raise refuse(document, SHAPE)
     except RecursionError as error:
         raise ReadError("nested too deeply to be read") from error
-    if not messages:
-        raise refuse(document, SHAPE)
     return recording.trace(name)
+
+
+def _read_messages(recording: Recording, document: Any) -> int:
+    """Read the messages that a document holds, and return how many there are."""
+    messages = find_messages(recording, document)
+    for message in messages:
+        _READERS[message.kind](recording, message)
+    return len(messages)
 
 
 # ------------------------------------------------------------------------------------------------------------ messages

@@ -1,18 +1,21 @@
 """Read smolagents: agents, their memory and its steps, results of runs, and what runs yield.
 
 A step that failed does not list its calls; they are in what the model answered. Results of parallel calls are one
-text, which can't be told apart: what a run yields as it goes has each result by itself.
+text, which can mostly not be told apart: what a run yields as it goes has each result by itself. Of an agent that acts
+by code the code is a call of ``python_interpreter``, and the calls that the code is known to have made follow it; see
+`smolagents_code`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tracewitness.display import show
 from tracewitness.errors import ReadError
+from tracewitness.readers.frameworks.smolagents_code import FINAL_ANSWER, CodeCall, CodeReader
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, texts_of, word
 from tracewitness.trace import Trace
@@ -33,6 +36,11 @@ _NO_MORE_STEPS: Final = "AgentMaxStepsError"
 _failed_tool: Final = re.compile(
     r"(?:Error executing tool |Error executing request to team member |Unknown tool )'?([\w.-]*\w)"
 ).match
+
+# Types of what a tool gives back of which the text is never empty.
+_NEVER_EMPTY: Final = frozenset({"array", "boolean", "integer", "number", "object"})
+# What stands at the end of the observations of code: its output, which is kept by itself where it is not None.
+_NO_OUTPUT: Final = "Last output from code snippet:\nNone"
 
 _Found = list[tuple[Mapping[str, Any], Path]]
 
@@ -99,6 +107,11 @@ class _Run:
         self._agent = about.get("agent_name")
         managed = about.get("managed_agents")
         self._managed: Mapping[str, Any] = managed if isinstance(managed, Mapping) else {}
+        tools = about.get("tools")
+        self._tools: Mapping[str, Any] | None = tools if isinstance(tools, Mapping) else None
+        self._code = CodeReader(self._names_of_arguments())
+        # The calls in the code of steps, by the place of the step's own call.
+        self._code_calls: dict[Path, tuple[list[CodeCall], bool]] = {}
         self._is_managed = is_managed
         # How many calls to each managed agent are still to come: each keeps its last run only.
         self._to_come: Counter[str] = Counter()
@@ -107,11 +120,32 @@ class _Run:
 
     def read(self, items: Any, path: Path) -> None:
         found = list(each_mapping(self._recording, items, path, "a step"))
-        for item, place in found if self._managed else ():
-            self._to_come.update(_name(call) for call, _ in _calls(Recording(), item, place))
+        for item, place in found:
+            for call, where in _calls(Recording(), item, place):
+                self._to_come[_name(call)] += 1
+                self._read_code(item, call, where)
         for item, place in found:
             self._read_item(item, place)
-        self._read_yielded()
+        for call, place in self._read_yielded()[0]:
+            if _name(call) == _CODE:
+                self._recording.doubt("the run broke off in code, which may have called tools", place)
+
+    def _names_of_arguments(self) -> Mapping[str, Sequence[str]] | None:
+        """Return the names of the arguments of all tools, of which agents are some; None where they are not known."""
+        if self._tools is None:
+            return None
+        names = {name: _texts(_at(tool, "inputs")) for name, tool in self._tools.items()}
+        return {**dict.fromkeys(self._managed, ("task",)), **names}
+
+    def _read_code(self, step: Mapping[str, Any], call: Mapping[str, Any], path: Path) -> None:
+        """Find out which calls the code of a step made."""
+        code = _at(call.get("function"), "arguments")
+        if _name(call) != _CODE or not isinstance(code, str):
+            return
+        error = step.get("error")
+        why = None if not error else word(error, "message") if isinstance(error, Mapping) else str(error)
+        self._code_calls[path] = self._code.calls(code, why)
+        self._to_come.update(made.name for made in self._code_calls[path][0])
 
     def _read_item(self, item: Mapping[str, Any], path: Path) -> None:
         if "step_number" in item:
@@ -141,6 +175,7 @@ class _Run:
             calls, answered = list(_calls(self._recording, step, path)), 0
             for call, place in calls:
                 self._read_call(call, place)
+        self._read_code_calls(step, path)
         if step.get("error"):
             self._read_error(step["error"], calls, (*path, "error"))
         elif not answered:
@@ -155,10 +190,35 @@ class _Run:
         is_code = name == _CODE and isinstance(arguments, str)
         arguments = {"code": arguments} if is_code else arguments
         self._recording.call(name, arguments, call.get("id"), path, by=self._agent)
-        if is_code:
-            self._recording.doubt("the tools that code calls are recorded nowhere", path)
         if isinstance(name, str) and name in self._managed:
             self._read_managed(name, path)
+
+    def _read_code_calls(self, step: Mapping[str, Any], path: Path) -> None:
+        """Read the calls in the code of a step, with the results of which it tells."""
+        for call, place in _calls(Recording(), step, path):
+            if place in self._code_calls:
+                made, are_all = self._code_calls.pop(place)
+                for number, inner in enumerate(made):
+                    self._read_code_call(step, path, inner, f"{call.get('id')}.{number}", place)
+                if not are_all:
+                    self._recording.doubt("the code may have called tools, of which nothing is recorded", place)
+
+    def _read_code_call(
+        self, step: Mapping[str, Any], step_path: Path, call: CodeCall, call_id: str, path: Path
+    ) -> None:
+        output, arguments = step.get("action_output"), call.arguments
+        is_answer = call.name == FINAL_ANSWER and step.get("is_final_answer") is True
+        if is_answer and not isinstance(arguments, Mapping):
+            arguments = {"answer": output}  # which the tool gives back as it is
+        self._recording.call(call.name, arguments, call_id, path, by=self._agent, metadata={"in_code": True})
+        if call.name in self._managed:
+            self._read_managed(call.name, path)
+        if call.failed:
+            error = step.get("error")
+            reason = error.get("message") if isinstance(error, Mapping) else error
+            self._recording.answer(reason, call_id, (*step_path, "error"), is_error=True)
+        elif is_answer or (call.gives_output and _has_output(step)):
+            self._recording.answer(output, call_id, (*step_path, "action_output"), is_error=False)
 
     def _read_managed(self, name: str, path: Path) -> None:
         """Read what a managed agent did, behind the last call to it."""
@@ -192,9 +252,28 @@ class _Run:
         if len(calls) == 1:
             if observations is not None:
                 self._recording.answer(observations, calls[0][0].get("id"), path, is_error=False)
+        elif calls and (results := self._told_apart(observations, calls)) is not None:
+            for (call, _), result in zip(calls, results, strict=True):
+                self._recording.answer(result, call.get("id"), path, is_error=False)
         elif calls:
             reason = f"the results of {len(calls)} calls are one text, which can't be told apart"
             self._recording.doubt(reason, path, hides_call=False)
+
+    def _told_apart(self, observations: Any, calls: _Found) -> list[str] | None:
+        """Return the results of calls that are one text, in the order of the calls; None where they can't be known.
+
+        They stand in it in the order of the calls' ids, each with a newline behind it, and those at the end are taken
+        away. Hence there is a line for each where there are as many lines as calls, and the last one can't be empty.
+        """
+        lines = observations.split("\n") if isinstance(observations, str) else []
+        ids = [call.get("id") for call, _ in calls]
+        if len(lines) != len(calls) or len(set(map(str, ids))) < len(ids) or not all(isinstance(i, str) for i in ids):
+            return None
+        ordered = sorted(range(len(calls)), key=lambda number: str(ids[number]))
+        last = (self._tools or {}).get(_name(calls[ordered[-1]][0]))
+        if word(last, "output_type") not in _NEVER_EMPTY if isinstance(last, Mapping) else True:
+            return None
+        return [lines[ordered.index(number)] for number in range(len(calls))]
 
     def _read_error(self, error: Any, calls: _Found, path: Path) -> None:
         """Read why a step failed. A call that failed is told by its tool where there are several."""
@@ -223,6 +302,19 @@ def _calls(recording: Recording, step: Mapping[str, Any], path: Path) -> Iterato
     yield from each_mapping(recording, meant if is_whole else listed, (*path, *place), "a tool call")
 
 
+def _has_output(step: Mapping[str, Any]) -> bool:
+    """Whether the output of code is recorded, which may be None."""
+    return step.get("action_output") is not None or word(step, "observations").endswith(_NO_OUTPUT)
+
+
+def _at(mapping: Any, key: str) -> Any:
+    return mapping.get(key) if isinstance(mapping, Mapping) else None
+
+
+def _texts(items: Any) -> tuple[str, ...]:
+    return tuple(item for item in items if isinstance(item, str)) if isinstance(items, (list, Mapping)) else ()
+
+
 def _name(call: Mapping[str, Any]) -> str:
     function = call.get("function")
     return word(function, "name") if isinstance(function, Mapping) else ""
@@ -238,7 +330,8 @@ def _converted(value: Any) -> Any:
         return str(value)
     if hasattr(value, "memory") and hasattr(value, "managed_agents"):
         managed = {name: _converted(agent) for name, agent in (value.managed_agents or {}).items()}
-        return {"agent_name": value.name, "managed_agents": managed, **_converted(value.memory)}
+        tools = {name: _described(tool) for name, tool in (getattr(value, "tools", None) or {}).items()}
+        return {"agent_name": value.name, "managed_agents": managed, "tools": tools, **_converted(value.memory)}
     if kind == "AgentMemory":
         return {"system_prompt": value.system_prompt.system_prompt, "steps": value.steps}
     if kind == "ActionStep":
@@ -250,6 +343,11 @@ def _converted(value: Any) -> Any:
     if kind == "RunResult":
         return {"steps": value.steps}
     return {"yielded_call": value.dict()} if kind == "ToolCall" else {_YIELDED: kind}
+
+
+def _described(tool: Any) -> dict[str, Any]:
+    """Return the names of a tool's arguments, and of what type its result is."""
+    return {"inputs": list(getattr(tool, "inputs", None) or {}), "output_type": getattr(tool, "output_type", None)}
 
 
 _PLAIN_STEPS: Final = {"TaskStep": "task", "SystemPromptStep": "system_prompt", "PlanningStep": "plan"}

@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
-from tracewitness.readers.providers.shared import doubt_cut, doubt_foreign_calls, give_back, take_answer, told_trace
+from tracewitness.readers.providers.shared import (
+    doubt_cut,
+    doubt_foreign_calls,
+    doubt_others,
+    give_back,
+    take_answer,
+    told_trace,
+)
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, refuse, word
 from tracewitness.trace import Role, Trace
@@ -69,10 +76,12 @@ def detects(document: Any) -> bool:
     return isinstance(document, list) and any(map(_is_marked, document))
 
 
-def read(document: Any, name: str = "") -> Trace:
+def read(document: Any, name: str = "", *, choice: int | None = None) -> Trace:
     """Read a response, a content, a list of them, or a request with ``contents``.
 
-    Of several candidates the first is read.
+    Arguments:
+        choice: which candidate is read where a response has several, by its index. Where none is told it is the first,
+            and that others call tools is noted.
 
     Raises:
         ReadError: it is nothing of the kind.
@@ -82,9 +91,9 @@ def read(document: Any, name: str = "") -> Trace:
     """
     recording = Recording()
     if isinstance(document, list):
-        read_items(recording, document, ())
+        read_items(recording, document, (), choice)
     elif isinstance(document, Mapping) and _is_readable(document):
-        read_item(recording, document, ())
+        read_item(recording, document, (), choice)
     else:
         raise refuse(document, SHAPE)
     return told_trace(recording, document, name, detects, SHAPE)
@@ -174,21 +183,21 @@ def _is_unfinished(item: Any, next_item: Any) -> bool:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_items(recording: Recording, items: Any, path: Path) -> None:
+def read_items(recording: Recording, items: Any, path: Path, choice: int | None = None) -> None:
     """Read a list of what `read_item` reads."""
     for item, place in each_mapping(recording, items, path, "a content"):
-        read_item(recording, item, place)
+        read_item(recording, item, place, choice)
 
 
-def read_item(recording: Recording, item: Mapping[str, Any], path: Path) -> None:
+def read_item(recording: Recording, item: Mapping[str, Any], path: Path, choice: int | None = None) -> None:
     """Read a response, a request, a content, or a part that stands alone."""
     fields = fields_of(item)
     if "contents" in fields:
         _read_request(recording, fields, path)
         if is_response(item):
-            _read_answer(recording, fields, path)
+            _read_answer(recording, fields, path, choice)
     elif is_response(item):
-        _read_response(recording, fields, path)
+        _read_response(recording, fields, path, choice)
     elif "parts" in fields:
         _read_content(recording, fields, path, "user")
     elif not _PARTS.isdisjoint(fields):  # the client takes parts alone too
@@ -208,18 +217,18 @@ def _read_request(recording: Recording, fields: dict[str, Any], path: Path) -> N
     read_items(recording, fields["contents"], (*path, "contents"))
 
 
-def _read_answer(recording: Recording, fields: dict[str, Any], path: Path) -> None:
+def _read_answer(recording: Recording, fields: dict[str, Any], path: Path, choice: int | None) -> None:
     """Read the answer to the contents before it. The history of automatic calls, where it has one, repeats these."""
     if fields.get("automatic_function_calling_history"):
-        _read_response(recording, fields, path)
+        _read_response(recording, fields, path, choice)
     else:
         answer = Recording()
-        _read_response(answer, fields, path)
+        _read_response(answer, fields, path, choice)
         take_answer(recording, answer)
 
 
-def _read_response(recording: Recording, fields: dict[str, Any], path: Path) -> None:
-    """Read what the client did by itself before the answer, then the first candidate."""
+def _read_response(recording: Recording, fields: dict[str, Any], path: Path, wanted: int | None) -> None:
+    """Read what the client did by itself before the answer, then the candidate that is wanted."""
     _read_own_calls(recording, fields, path)
     feedback = fields_of(fields["prompt_feedback"]) if isinstance(fields.get("prompt_feedback"), Mapping) else {}
     if feedback.get("block_reason"):
@@ -232,13 +241,30 @@ def _read_response(recording: Recording, fields: dict[str, Any], path: Path) -> 
         recording.failure = "the response has no candidate"
         recording.doubt(recording.failure, path)
         return
-    candidate, place = min(candidates, key=lambda found: _index_of(found[0]))
+    numbered: dict[int, tuple[dict[str, Any], Path]] = {}
+    for number, found in enumerate(candidates):
+        numbered.setdefault(_index_of(found[0], number), found)
+    if wanted is not None and wanted not in numbered:
+        recording.failure = f"the response has no candidate {wanted}"
+        recording.doubt(recording.failure, path)
+        return
+    candidate, place = numbered[min(numbered) if wanted is None else wanted]
     _read_candidate(recording, candidate, place)
+    if wanted is None:
+        doubt_others(recording, [at for other, at in candidates if at != place and _calls(other)], "candidate")
 
 
-def _index_of(candidate: dict[str, Any]) -> int:
+def _calls(candidate: dict[str, Any]) -> bool:
+    content = candidate.get("content")
+    parts = fields_of(content).get("parts") if isinstance(content, Mapping) else None
+    found = [fields_of(part) for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    return any(part.get("function_call") or part.get("executable_code") for part in found)
+
+
+def _index_of(candidate: dict[str, Any], number: int) -> int:
+    """Return a candidate's index; where it has none, its number in the list."""
     index = candidate.get("index")
-    return index if isinstance(index, int) else 0
+    return index if isinstance(index, int) else number
 
 
 def _read_own_calls(recording: Recording, fields: dict[str, Any], path: Path) -> None:

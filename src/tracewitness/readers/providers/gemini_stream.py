@@ -30,8 +30,11 @@ _STEP: Final = re.compile(
 )
 
 
-def read(document: Any, name: str = "") -> Trace:
+def read(document: Any, name: str = "", *, choice: int | None = None) -> Trace:
     """Read a list of chunks, of one stream or of several, and of contents between them.
+
+    Arguments:
+        choice: as of gemini.
 
     Raises:
         ReadError: it is no list.
@@ -43,7 +46,8 @@ def read(document: Any, name: str = "") -> Trace:
     ...       {"candidates": [{"finishReason": "STOP"}]}]).to_events()
     [{'call': 'search', 'args': {'q': 'lamp'}}]
     """
-    return read_stream(document, name, _STREAM)
+    read_item = functools.partial(gemini.read_item, choice=choice)
+    return read_stream(document, name, _STREAM._replace(reader_of=lambda told: functools.partial(read_item, told)))
 
 
 class _Call:

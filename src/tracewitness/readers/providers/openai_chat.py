@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tracewitness.display import show
-from tracewitness.readers.providers.shared import CALL_FIELDS, doubt_cut, give_back, take_answer, told_trace
+from tracewitness.readers.providers.shared import (
+    CALL_FIELDS,
+    doubt_cut,
+    doubt_others,
+    give_back,
+    holds_actions,
+    take_answer,
+    told_trace,
+)
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.recording import (
@@ -57,11 +65,12 @@ def detects(document: Any) -> bool:
     return _is_history(document)
 
 
-def read(document: Any, name: str = "", *, choice: int = 0) -> Trace:
+def read(document: Any, name: str = "", *, choice: int | None = None) -> Trace:
     """Read a response, a message, a list of them, or a request with ``messages``.
 
     Arguments:
-        choice: which is read where a response has several, by its index.
+        choice: which is read where a response has several, by its index. Where none is told it is the first, and that
+            others call tools is noted.
 
     Raises:
         ReadError: it is nothing of the kind.
@@ -140,7 +149,7 @@ def _is_plain(part: Any) -> bool:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def _read_document(recording: Recording, document: Mapping[str, Any], choice: int) -> None:
+def _read_document(recording: Recording, document: Mapping[str, Any], choice: int | None) -> None:
     """Read a request, and the answer to it where that was kept beside it, or the answer alone."""
     if "messages" not in document:
         read_item(recording, document, (), choice)
@@ -157,7 +166,7 @@ def _read_document(recording: Recording, document: Mapping[str, Any], choice: in
         recording.doubt(f"calls beside the messages, and no message with them: {show(list(answer))}", ())
 
 
-def read_item(recording: Recording, item: Mapping[str, Any], path: Path, choice: int = 0) -> None:
+def read_item(recording: Recording, item: Mapping[str, Any], path: Path, choice: int | None = None) -> None:
     """Read a response, a message or a call that stands alone."""
     if "messages" in item and item["messages"] and not item.keys().isdisjoint({"choices", "message", "role"}):
         recording.doubt("messages beside an answer in a list, which may repeat what stands before it", path)
@@ -173,21 +182,29 @@ def read_item(recording: Recording, item: Mapping[str, Any], path: Path, choice:
         recording.doubt(f"neither a message nor a response: {show(list(item))}", path)
 
 
-def _read_response(recording: Recording, response: Mapping[str, Any], path: Path, wanted: int) -> None:
+def _read_response(recording: Recording, response: Mapping[str, Any], path: Path, wanted: int | None) -> None:
     choices = list(each_mapping(recording, response.get("choices"), (*path, "choices"), "a choice"))
     if not choices:
         recording.failure = "the response has no choice"
         recording.doubt("the response has no choice", path)
         return
     numbered = [(_index_of(choice, number), choice, place) for number, (choice, place) in enumerate(choices)]
-    found = [(choice, place) for index, choice, place in numbered if index == wanted]
-    if not found and wanted == 0:  # indexes that begin at 1, or anywhere
+    found = [(choice, place) for index, choice, place in numbered if index == (wanted or 0)]
+    if not found and not wanted:  # indexes that begin at 1, or anywhere
         found = [min(numbered, key=lambda item: item[0])[1:]]
     if not found:
         recording.failure = f"the response has no choice {wanted}"
         recording.doubt(recording.failure, path)
         return
     _read_choice(recording, *found[0])
+    if wanted is None:
+        others = [place for _, choice, place in numbered if place != found[0][1] and _choice_calls(choice)]
+        doubt_others(recording, others, "choice")
+
+
+def _choice_calls(choice: Mapping[str, Any]) -> bool:
+    message = choice.get("message")
+    return _called(choice) or (isinstance(message, Mapping) and _called(message))
 
 
 def _read_choice(recording: Recording, choice: Mapping[str, Any], path: Path) -> None:
@@ -380,7 +397,7 @@ def _text(recording: Recording, content: Any, path: Path, *, may_call: bool) -> 
 
 def _yields(document: Any) -> bool:
     """Whether data is events of a stream, or holds messages of which none is of this format alone."""
-    if holds_events(document):
+    if holds_events(document) or holds_actions(document):
         return True
     messages = document.get("messages") if isinstance(document, Mapping) else None
     return isinstance(messages, list) and "choices" not in document and not any(map(_is_marked, messages))

@@ -6,95 +6,145 @@ the reader of `openai_chat`, which makes the same trace of what is decoded here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Final, Literal
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
-import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from tracewitness.errors import path_text
-from tracewitness.readers.recording import NO_IDS, Path, id_of, read_arguments
-from tracewitness.trace import Record, Trace
+from tracewitness.readers.lean import (
+    AFTER_TEXTS,
+    NULL,
+    Name,
+    OptionalName,
+    converter_to,
+    decode_text,
+    decoder_to,
+    is_filled,
+    keys_are_unique,
+    without_spaces,
+)
+from tracewitness.readers.recording import NO_IDS, Path, read_arguments
+from tracewitness.trace import AnyRecord, Kind, LeanRecord, Trace
 
-__all__ = ["decode_history"]
+__all__ = ["decode_history", "history_of"]
 
-_Text = str | UnsetType | None
-
-
-def _named(**names: str) -> Callable[[str], str]:
-    """Return how fields are named in a message. Those that a message does not have get a name that no key is."""
-    return lambda field: names.get(field, f"\0{field}")
-
-
-# Messages are events themselves where one is one event: to make others of them would take as long as decoding. Every
-# value in them is a text, so that `_keys_are_unique` can go by lengths.
+#: `Raw` where texts stay JSON, else what a text was decoded to.
+_Text = TypeVar("_Text")
 
 
 class _System(
-    Record, frozen=True, gc=False, kw_only=True, tag_field="role", tag="system", rename=_named(system="content")
+    LeanRecord,
+    Generic[_Text],
+    frozen=True,
+    gc=False,
+    forbid_unknown_fields=True,
+    tag_field="role",
+    tag="system",
+    rename={"system": "content"},
 ):
-    system: str
+    kind: ClassVar[Kind] = "system"
+
+    system: _Text
 
 
-class _Developer(_System, frozen=True, gc=False, tag="developer", rename=_named(system="content")):
+class _Developer(_System[_Text], Generic[_Text], frozen=True, gc=False, tag="developer", rename={"system": "content"}):
     pass
 
 
-class _User(Record, frozen=True, gc=False, kw_only=True, tag_field="role", tag="user", rename=_named(user="content")):
-    user: str
+class _User(
+    LeanRecord,
+    Generic[_Text],
+    frozen=True,
+    gc=False,
+    forbid_unknown_fields=True,
+    tag_field="role",
+    tag="user",
+    rename={"user": "content"},
+):
+    kind: ClassVar[Kind] = "user"
+
+    user: _Text
 
 
 class _Result(
-    Record,
+    LeanRecord,
+    Generic[_Text],
     frozen=True,
     gc=False,
-    kw_only=True,
+    forbid_unknown_fields=True,
     tag_field="role",
     tag="tool",
-    rename=_named(result="content", of="name", id="tool_call_id"),
+    rename={"id": "tool_call_id", "of": "name", "result": "content"},
 ):
-    result: str | None
-    of: _Text = UNSET
-    id: _Text = UNSET
+    kind: ClassVar[Kind] = "result"
+
+    result: _Text
+    id: OptionalName = UNSET
+    of: OptionalName = UNSET
 
 
-class _Function(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    name: str
-    arguments: _Text = UNSET
+class _Function(Struct, Generic[_Text], frozen=True, gc=False, forbid_unknown_fields=True):
+    name: Name
+    arguments: _Text | UnsetType = UNSET
 
 
-class _Call(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    function: _Function
-    id: _Text = UNSET
+class _Call(LeanRecord, Generic[_Text], frozen=True, gc=False, forbid_unknown_fields=True):
+    kind: ClassVar[Kind] = "call"
+
+    function: _Function[_Text]
+    id: OptionalName = UNSET
     type: Literal["function"] | UnsetType = UNSET
+
+    @property
+    def call(self) -> str:
+        """The tool's name."""
+        return self.function.name
+
+    @property
+    def args(self) -> Any:
+        """The arguments, decoded anew."""
+        return self._read()[0]
+
+    @property
+    def raw_args(self) -> str | UnsetType:
+        """The arguments where they are not JSON."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[Any, str | UnsetType]:
+        return read_arguments(decode_text(self.function.arguments))
 
 
 class _Answer(
-    Record,
+    LeanRecord,
+    Generic[_Text],
     frozen=True,
     gc=False,
-    kw_only=True,
+    forbid_unknown_fields=True,
     tag_field="role",
     tag="assistant",
-    rename=_named(agent="content", by="name", calls="tool_calls", refusal="refusal", former="function_call"),
+    rename={"agent": "content"},
 ):
-    agent: _Text = UNSET  # type: ignore[assignment]
-    by: _Text = UNSET
-    calls: list[_Call] | UnsetType | None = UNSET
+    kind: ClassVar[Kind] = "agent"
+
+    agent: _Text | UnsetType = UNSET
+    tool_calls: list[_Call[_Text]] | UnsetType | None = UNSET
+    # What the provider's own library writes into every answer.
     refusal: UnsetType | None = UNSET
-    former: UnsetType | None = UNSET
+    function_call: UnsetType | None = UNSET
+    audio: UnsetType | None = UNSET
+    annotations: tuple[()] | UnsetType | None = UNSET
 
 
-_Message = _System | _Developer | _User | _Result | _Answer
-# What stands for no name or no id, where one is written.
-_ODD: Final = NO_IDS | {None}
-_decode: Final = msgspec.json.Decoder(list[_Message]).decode
-_encode: Final = msgspec.json.Encoder().encode
+#: How long the JSON of an empty text is.
+_NO_WORDS: Final = 2
+_Messages = list[_System[Any] | _Developer[Any] | _User[Any] | _Result[Any] | _Answer[Any]]
+_decode: Final = decoder_to(list[_System[Raw] | _Developer[Raw] | _User[Raw] | _Result[Raw] | _Answer[Raw]])
+_convert: Final = converter_to(list[_System[str] | _Developer[str] | _User[str] | _Result[str] | _Answer[str | None]])
 
 
 def decode_history(data: bytes, *, test_keys: bool = True) -> Trace | None:
-    """Decode a list of messages with a call or a result.
+    """Decode a list of messages.
 
     Arguments:
         test_keys: whether to make sure that no key stands twice in an object.
@@ -104,87 +154,82 @@ def decode_history(data: bytes, *, test_keys: bool = True) -> Trace | None:
 
     >>> decode_history(b'[{"role": "tool", "tool_call_id": "c1", "content": "3"}]').to_events()
     [{'result': '3', 'id': 'c1'}]
-    >>> decode_history(b'[{"role": "user", "content": "hi"}]')
+    >>> decode_history(b'[{"role": "tool", "content": "3"}]')
     """
-    try:
-        messages = _decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    if test_keys and not _keys_are_unique(data, messages):
-        return None
+    document = without_spaces(data) if test_keys else data
+    messages = _decode(document)
+    trace = None if messages is None else _trace_of(messages)
+    return None if trace is None or (test_keys and not keys_are_unique(document, messages)) else trace
+
+
+def history_of(data: list[Any]) -> Trace | None:
+    """Make a trace of a list of messages that is decoded already, as `decode_history` does.
+
+    >>> history_of([{"role": "tool", "tool_call_id": "c1", "content": "3"}]).to_events()
+    [{'result': '3', 'id': 'c1'}]
+    """
+    messages = _convert(data)
+    return None if messages is None else _trace_of(messages)
+
+
+def _trace_of(messages: _Messages) -> Trace | None:
     records = _records_of(messages)
-    return None if records is None else Trace(records, place_of=partial(_place_of, messages))
+    return Trace(records, place_of=partial(_place_of, messages)) if records else None
 
 
-def _keys_are_unique(data: bytes, messages: list[_Message]) -> bool:
-    """Whether it is certain that no key stands twice.
+def _records_of(messages: _Messages) -> list[AnyRecord] | None:  # noqa: C901 - flat on purpose, see below
+    """Make records of messages; None where one is odd.
 
-    Texts are never longer when they are encoded again, and there is nothing else in messages; so an encoding of the
-    same length shows that nothing was dropped. Where spaces or escapes made it shorter, colons are counted: each key
-    has one, all others stand in texts, and an escape could only make up for one where it is written as such.
+    Most messages are records themselves. One flat loop: the benchmarks hold it to account.
     """
-    encoded = _encode(messages)
-    if len(encoded) == len(data):
-        return True
-    return b"\\u003" not in data and data.count(b":") == encoded.count(b":")
-
-
-def _records_of(messages: list[_Message]) -> list[Record] | None:
-    """Make events of messages; None where one is odd, or none has a call or a result.
-
-    A flat loop on purpose: the benchmarks hold it to account.
-    """
-    records: list[Record] = []
+    records: list[AnyRecord] = []
     add = records.append
-    is_marked = False
-    names: dict[_Text, str] = {}
+    names: dict[OptionalName, str] = {}
     for message in messages:
-        if isinstance(message, _Answer):
-            agent, calls = message.by or UNSET, message.calls
-            if message.agent and message.by is agent:
-                add(message)
-            elif message.agent or not calls:
-                add(Record(agent=message.agent or "", by=agent))
-            if calls:
-                is_marked = True
+        kind = type(message)
+        if kind is _Answer:
+            text = message.agent
+            if calls := message.tool_calls:
+                if type(text) is Raw:
+                    if text < AFTER_TEXTS:
+                        if len(text) > _NO_WORDS:
+                            add(message)
+                    elif text != NULL:
+                        return None
+                elif text is not UNSET and text:
+                    add(message)
                 for call in calls:
                     function = call.function
-                    if not function.name:
+                    arguments = function.arguments
+                    if type(arguments) is Raw and not (arguments < AFTER_TEXTS or arguments == NULL):
                         return None
                     names[call.id] = function.name
-                    args, raw_args = read_arguments(None if function.arguments is UNSET else function.arguments)
-                    add(Record(call=function.name, args=args, raw_args=raw_args, id=id_of(call.id), by=agent))
+                records += calls
+                continue
+        elif kind is _Result:
+            text, call_id, of = message.result, message.id, message.of
+            if call_id is of or call_id in NO_IDS or (of is not UNSET and names.get(call_id, of) != of):
+                return None  # nothing says which call it answers, or its id and its name disagree
+        elif kind is _User:
+            text = message.user
         else:
-            if isinstance(message, _Result):
-                if _is_odd(message, names):
-                    return None
-                is_marked = True
-            add(message)
-    return records if is_marked else None
+            text = message.system
+        if not (type(text) is Raw and text < AFTER_TEXTS) and type(text) is not str:
+            return None
+        add(message)
+    return None if not NO_IDS.isdisjoint(names) else records
 
 
-def _is_odd(result: _Result, names: dict[_Text, str]) -> bool:
-    """Whether nothing says which call a result answers, or its id or its name says it oddly, or these disagree.
-
-    Arguments:
-        names: the name of the latest call before it, by id.
-    """
-    call_id, of = result.id, result.of
-    if call_id in _ODD or of in _ODD or call_id is of:
-        return True
-    return of is not UNSET and names.get(call_id, of) != of
-
-
-def _place_of(messages: list[_Message], position: int) -> str:
+def _place_of(messages: _Messages, position: int) -> str:
     return path_text(_paths_of(messages)[position])
 
 
-def _paths_of(messages: list[_Message]) -> list[Path]:
+def _paths_of(messages: _Messages) -> list[Path]:
     """Return where each event stands, in the order of `_records_of`."""
     paths: list[Path] = []
     for index, message in enumerate(messages):
-        calls = message.calls if isinstance(message, _Answer) else None
-        if not calls or message.agent:
+        calls = message.tool_calls if isinstance(message, _Answer) else None
+        if not calls or is_filled(message.agent):
             paths.append((index,))
         paths += [(index, "tool_calls", number) for number in range(len(calls or ()))]
     return paths

@@ -22,8 +22,11 @@ __all__ = ["READER"]
 _REPEATING: Final = ("content.", "refusal.", "tool_calls.function.arguments.", "logprobs.")
 
 
-def read(document: Any, name: str = "") -> Trace:
+def read(document: Any, name: str = "", *, choice: int | None = None) -> Trace:
     """Read a list of chunks, of one stream or of several, and of messages between them.
+
+    Arguments:
+        choice: as of openai-chat.
 
     Raises:
         ReadError: it is no list.
@@ -34,7 +37,8 @@ def read(document: Any, name: str = "") -> Trace:
     ...       {"choices": [{"delta": {"tool_calls": [rest]}, "finish_reason": "tool_calls"}]}]).to_events()
     [{'call': 'search', 'args': {'q': 'lamp'}, 'id': 'c1'}]
     """
-    return read_stream(document, name, _STREAM)
+    read_item = functools.partial(openai_chat.read_item, choice=choice)
+    return read_stream(document, name, _STREAM._replace(reader_of=lambda told: functools.partial(read_item, told)))
 
 
 def _event_of(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -323,14 +327,14 @@ class _Chunks(Answer):
         """Return the response that the chunks are."""
         if not self._choices and self.is_ended:
             return None
-        choices = [choice for _, choice in sorted(self._choices.items())]
-        for number, choice in enumerate(choices):
+        choices = sorted(self._choices.items())
+        for number, (_, choice) in enumerate(choices):
             place = (*self.path, "choices", number, "message")
             for position, call in enumerate(choice.calls):
                 self.recording.begin((*place, "tool_calls", position), call.path)
             if choice.function is not None:
                 self.recording.begin((*place, "function_call"), choice.function.path)
-        told = [choice.whole(self.recording, self.path) for choice in choices]
+        told = [{"index": index, **choice.whole(self.recording, self.path)} for index, choice in choices]
         return {"object": "chat.completion", "choices": told}
 
 

@@ -8,7 +8,13 @@ from typing import Any, Final
 from msgspec import Struct
 
 from tracewitness.display import show
-from tracewitness.readers.providers.shared import doubt_cut, doubt_foreign_calls, give_back, told_trace
+from tracewitness.readers.providers.shared import (
+    doubt_cut,
+    doubt_foreign_calls,
+    give_back,
+    holds_actions,
+    told_trace,
+)
 from tracewitness.readers.providers.streams import holds_events
 from tracewitness.readers.reader import CONTENT_LIST, Reader
 from tracewitness.readers.recording import Path, Recording, each_mapping, one_text, payload_of, refuse, word
@@ -362,6 +368,6 @@ READER: Final = Reader(
     detects=detects,
     read=read,
     shape=SHAPE,
-    yields=holds_events,
+    yields=lambda document: holds_events(document) or holds_actions(document),
     keys=frozenset({"output", "input", "object", "type", "call_id", "arguments", CONTENT_LIST}),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -19,10 +19,13 @@ __all__ = [
     "CALL_FIELDS",
     "CUT",
     "Call",
+    "actions_of",
     "doubt_cut",
     "doubt_foreign_calls",
     "doubt_lost",
+    "doubt_others",
     "give_back",
+    "holds_actions",
     "take_answer",
     "told_trace",
 ]
@@ -51,6 +54,30 @@ def told_trace(recording: Recording, document: Any, name: str, detects: Callable
     if not len(recording) and trace.reader_problems and not detects(document):
         raise ReadError(f"{trace.reader_problems[0]}; {shape}")
     return trace
+
+
+def holds_actions(document: Any) -> bool:
+    """Whether messages say beside themselves which actions were taken: then they tell calls that are not in them."""
+    messages = document.get("messages") if isinstance(document, Mapping) else document
+    return isinstance(messages, list) and any(actions_of(message) for message in messages)
+
+
+def actions_of(message: Any) -> Any:
+    """Return the actions that were taken upon a message, where it says so; None where it does not."""
+    extra = message.get("extra") if isinstance(message, Mapping) else None
+    return extra.get("actions") if isinstance(extra, Mapping) else None
+
+
+def doubt_others(recording: Recording, places: Sequence[Path], what: str) -> None:
+    """Note that other answers of a response call tools, than the first, which is read. It hides no call that was made.
+
+    Arguments:
+        places: of those answers.
+        what: what the format calls them; the reader takes the index of the one that was used as ``choice``.
+    """
+    if places:
+        reason = f"the first {what} was read, and others call tools: tell which one was used, by choice=…"
+        recording.doubt(reason, places[0], hides_call=False)
 
 
 def doubt_foreign_calls(recording: Recording, message: Mapping[str, Any], path: Path) -> bool:

@@ -19,6 +19,7 @@ from tracewitness.readers.telemetry.payloads import read_payload
 from tracewitness.readers.telemetry.span import Event, Span
 
 __all__ = [
+    "OF_THE_END",
     *("Messages", "ToolRun", "agent_of", "handover", "inputs_of", "is_of_adk", "kind_of", "outputs_of", "session_of"),
     "tool_run",
 ]
@@ -43,6 +44,8 @@ _RESULTS: Final = (
     *("gcp.vertex.agent.tool_response", "traceloop.entity.output", "mlflow.spanOutputs", "output.value"),
     "langfuse.observation.output",
 )
+#: Attributes of a tool's span that are there only where the tool gave something back, or failed.
+OF_THE_END: Final = frozenset({*_RESULTS, "error.type"})
 # Attributes that hold JSON whatever the value is, so that a text stands in quotes.
 _ENCODED: Final = frozenset(
     {"ai.toolCall.result", "ai.toolCall.output", "traceloop.entity.output", "mlflow.spanOutputs"}

@@ -71,6 +71,7 @@ class Span(Struct, frozen=True):
         failed: what its status says; None where it says nothing.
         message: what its status says in words.
         scope: the name of the instrumentation that made it.
+        side: what kind of span it is to OpenTelemetry: internal, or one side of a request.
         path: where in the document it stands.
     """
 
@@ -85,6 +86,7 @@ class Span(Struct, frozen=True):
     failed: bool | None = None
     message: str = ""
     scope: str = ""
+    side: str = ""
     resource: dict[str, Any] = {}
     path: Path = ()
 
@@ -125,6 +127,7 @@ def span_of(item: Mapping[str, Any], path: Path, recording: Recording) -> Span |
         failed=failed,
         message=message,
         scope=_scope(item),
+        side=str(item.get("kind") or ""),
         path=path,
     )
 

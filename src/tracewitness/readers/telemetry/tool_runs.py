@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, Final
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec import UNSET
 from tracewitness.display import show
 from tracewitness.readers.pairing import freeze
 from tracewitness.readers.recording import Recording
-from tracewitness.readers.telemetry.conventions import ToolRun, tool_run
+from tracewitness.readers.telemetry.conventions import OF_THE_END, ToolRun, tool_run
 from tracewitness.readers.telemetry.disagreements import arguments_differ, payloads_differ
 from tracewitness.readers.telemetry.messages import NOT_RECORDED
 from tracewitness.readers.telemetry.pieces import problems_of
@@ -92,7 +92,7 @@ class ToolRuns:
         self._problems = problems
         self._asked: list[Record] = []  # calls in messages of which no run was found
         self._told: dict[Any, dict[Hashable, Any]] = {}  # the results that models were told, by the id of the call
-        self.runs: list[SeenRun] = list(_told_once(nodes, _seen_runs(nodes, problems)))
+        self.runs: list[SeenRun] = list(_told_once(nodes, _seen_runs(nodes, problems), problems))
         self._by_name: dict[str, list[SeenRun]] = {}
         for run in self.runs:
             self._by_name.setdefault(run.name, []).append(run)
@@ -269,10 +269,12 @@ def seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / _NANOSECONDS
 
 
-def _told_once(nodes: Sequence[Node], runs: Iterator[SeenRun]) -> Iterator[SeenRun]:
+def _told_once(nodes: Sequence[Node], runs: Iterator[SeenRun], problems: Recording) -> Iterator[SeenRun]:
     """Leave out the runs that another span tells of: of some layers, say a framework's and a protocol's, one call.
 
     A tool that runs itself is no such layer: where it does so several times, or deeper than layers are, each is a call.
+    Where two spans in one another are alike in all that an instrumentation writes, nothing shows which it is: they are
+    told as one call, and that they may be several is a problem.
     """
     own = {id(run.node): run for run in runs}
     inner = _inner_runs(nodes, own)
@@ -283,7 +285,13 @@ def _told_once(nodes: Sequence[Node], runs: Iterator[SeenRun]) -> Iterator[SeenR
         if len(same) == 1 or (same and stack.named is None):
             stack.add(same[0])
             stacks[id(same[0].node)] = stack
-    left_out = {id(run) for stack in dict.fromkeys(stacks.values()) for run in stack.merged()}
+    left_out: set[int] = set()
+    for stack in dict.fromkeys(stacks.values()):
+        alike = stack.alike()
+        left_out.update(id(run) for run in stack.merged())
+        for run in alike:
+            reason = f"a run of {show(run.name)} in one that is alike: another call, or told twice"
+            problems.doubt(reason, run.node.span.path)
     yield from (run for run in own.values() if id(run) not in left_out)
 
 
@@ -340,6 +348,16 @@ class _Stack:
             return False
         return _covers(self._asked, inner.record) or _covers(inner.record, self._asked)
 
+    def alike(self) -> list[SeenRun]:
+        """Return the runs that do not differ from the one around them in anything but their times and results."""
+        if len(self._runs) > _MOST_LAYERS:
+            return []
+        return [
+            inner
+            for outer, inner in pairwise(self._runs)
+            if _marks(outer) == _marks(inner) and (inner.call_id is None or not inner.is_own_id)
+        ]
+
     def merged(self) -> Iterator[SeenRun]:
         """Put all that is known into one of the runs, the outermost with a tool's name, and yield the others."""
         if len(self._runs) > _MOST_LAYERS:
@@ -349,6 +367,13 @@ class _Stack:
             if run is not kept:
                 _complete_run(kept, run)
                 yield run
+
+
+def _marks(run: SeenRun) -> Hashable:
+    """Return what tells the span of one instrumentation from that of another."""
+    span = run.node.span
+    told = frozenset(span.attributes) - OF_THE_END
+    return span.scope, span.side, span.name, run.call_id is None, told
 
 
 def _complete_run(run: SeenRun, other: SeenRun) -> None:
