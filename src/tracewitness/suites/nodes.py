@@ -180,6 +180,11 @@ class TreeBuilder:
         """Raise for a key that is a list or a mapping."""
         raise self._problems.fatal("a key is text here, not a list or a mapping", self.path(), *place)
 
+    @property
+    def has_anchors(self) -> bool:
+        """Whether a value has a name, by which it may stand in other places as well."""
+        return bool(self._anchors)
+
     def wants_key(self) -> bool:
         """Tell whether the next leaf is a key."""
         if not self._open:
