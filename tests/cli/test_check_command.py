@@ -88,7 +88,7 @@ def test_all_held_is_status_0(run: Run) -> None:
     answer = run("check", "suite.evals.yaml", "results.json")
     assert answer.status == 0
     assert answer.out.splitlines() == [
-        "HELD   order  (results.json, row 1)  4/4 checks held",
+        "HELD   order   (results.json, row 1)  4/4 checks held",
         "HELD   refund  (results.json, row 2)  3/3 checks held",
         "2 runs held, 0 broken",
     ]
@@ -100,7 +100,7 @@ def test_what_is_broken_is_explained(run: Run) -> None:
     answer = run("check", "suite.evals.yaml", "results.json")
     assert answer.status == 1
     assert answer.out.splitlines()[:5] == [
-        "BROKEN order  (results.json, row 1)  3/4 checks held",
+        "BROKEN order   (results.json, row 1)  3/4 checks held",
         "    BROKEN tool_called create_order  (suite.evals.yaml:8)",
         "        create_order was called once, none with matching arguments, expected at least 1",
         "        nearest, at event 0: args.item_id: expected 'ITEM-42', got 'ITEM-24'",
@@ -134,7 +134,7 @@ def test_a_run_without_a_case_is_listed(run: Run) -> None:
     write("results.json", traces(order=GOOD, refund=REFUND, refnd=REFUND))
     answer = run("check", "suite.evals.yaml", "results.json")
     assert answer.status == 0
-    assert "HELD   refnd  (results.json, row 3)  2/2 checks held, no case of that name" in answer.out
+    assert "HELD   refnd   (results.json, row 3)  2/2 checks held, no case of that name" in answer.out
     assert "note: no case is named refnd; its runs had the common checks only" in answer.out
 
 
@@ -300,8 +300,16 @@ def test_json_report(run: Run) -> None:
     broken = next(verdict for verdict in report["runs"][0]["verdicts"] if verdict["status"] == "broken")
     assert broken["operator"] == "tool_called"
     assert broken["line"] == 8
-    assert broken["near_miss"]["differences"] == ["args.item_id: expected 'ITEM-42', got 'ITEM-24'"]
-    assert report["version"] == 1
+    assert broken["near_miss"]["differences"] == [
+        {
+            "path": "args.item_id",
+            "reason": "",
+            "text": "args.item_id: expected 'ITEM-42', got 'ITEM-24'",
+            "expected": "ITEM-42",
+            "actual": "ITEM-24",
+        }
+    ]
+    assert report["version"] == 2
     assert list(Path().glob(".report.json.*")) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import runpy
 import signal
 import subprocess
@@ -89,6 +90,30 @@ class Metered:
     async def close(self): ...
 
 metered = Metered()
+
+class Unclosable:
+    def send(self, text):
+        return ORDERED
+
+    def close(self):
+        raise OSError("still busy")
+
+class UnclosableAgent(Metered):
+    name = "unclosable"
+
+    async def close(self):
+        raise SystemExit(7)
+
+    async def open(self, parameters, session_id):
+        return metered
+
+unclosable = UnclosableAgent()
+
+class Unready(Metered):
+    async def prepare(self):
+        raise LookupError("no address")
+
+unready = Unready()
 '''
 
 
@@ -144,7 +169,7 @@ def rows(path: str = "results.json") -> list[dict[str, Any]]:
 
 
 def test_all_passed_is_status_0(run: Call) -> None:
-    """Goals, judge and checks stand side by side; the results are written, and the journal is no longer needed."""
+    """Goals, judge and checks stand side by side; the results are written, and nothing else but the journal."""
     answer = run("simulate", "suite.yaml", "--agent", "desk:honest", "-o", "results.json")
     assert answer.status == 0
     lines = [line.partition("  (")[0] for line in answer.out.splitlines()]
@@ -154,7 +179,12 @@ def test_all_passed_is_status_0(run: Call) -> None:
         "2 runs passed, 0 failed",
     ]
     assert [(row["name"], row["run"], row["passed"]) for row in rows()] == [("order", 1, True), ("talk", 1, True)]
-    assert sorted(path.name for path in Path().iterdir() if path.is_file()) == ["desk.py", "results.json", "suite.yaml"]
+    assert sorted(path.name for path in Path().iterdir() if path.is_file()) == [
+        "desk.py",
+        "results.json",
+        "results.json.journal",
+        "suite.yaml",
+    ]
 
 
 def test_a_lie_is_explained_as_check_explains_it(run: Call) -> None:
@@ -226,8 +256,7 @@ def test_what_was_not_run_is_told_apart(run: Call) -> None:
     budget = ["simulate", "suite.yaml", "--agent", "desk:metered", "--runs", "3", "-o", "results.json"]
     answer = run(*budget, "--max-tokens", "150")
     assert answer.status == 3
-    assert "NOT RUN talk, run 1" in answer.out
-    assert "    not run: 200 of 150 tokens are used up; --max-tokens sets the limit" in answer.out
+    assert "NOT RUN talk, run 1  200 of 150 tokens are used up; --max-tokens sets the limit\n" in answer.out
     assert answer.out.splitlines()[-4:] == [
         "order: 2/2 passed (1 not run)",
         "talk: 0/0 passed (3 not run)",
@@ -246,20 +275,49 @@ def test_the_report_as_json(run: Call) -> None:
     """Everything that is printed can be read by programs, with each verdict."""
     run("simulate", "suite.yaml", "--agent", "desk:liar", "--json", "report.json")
     report = json.loads(Path("report.json").read_bytes())
-    assert [(each["name"], each["outcome"], each["goals"]) for each in report["runs"]] == [
-        ("order", "failed", "1/1"),
-        ("talk", "passed", "1/1"),
+    assert [(each["name"], each["outcome"], len(each["steps"])) for each in report["runs"]] == [
+        ("order", "failed", 1),
+        ("talk", "passed", 1),
     ]
     assert [verdict["status"] for verdict in report["runs"][0]["verdicts"]] == ["broken", "held"]
     assert report["summary"]["cases"][0] == {
         "name": "order",
+        "runs": 1,
         "passed": 0,
         "failed": 1,
         "inconclusive": 0,
         "infrastructure": 0,
         "not_run": 0,
+        "unreadable": 0,
+        "held": 0,
+        "broken": 1,
     }
     assert report["summary"]["exit_status"] == 1
+
+
+def test_quiet_takes_a_line_for_a_run_that_was_not_run(run: Call) -> None:
+    answer = run("simulate", "suite.yaml", "--agent", "desk:metered", "--runs", "3", "--max-tokens", "150", "--quiet")
+    not_run = [line for line in answer.out.splitlines() if "--max-tokens" in line]
+    assert len(not_run) == 4
+    assert len(answer.out.splitlines()) == 4 + 4
+
+
+def test_what_could_not_be_closed_is_told(run: Call) -> None:
+    """Beside the verdicts, which stay as they are."""
+    answer = run("simulate", "suite.yaml", "--agent", "desk:Unclosable", "-o", "results.json")
+    assert (answer.status, answer.out.splitlines()[-1]) == (0, "2 runs passed, 0 failed")
+    assert "note: order, run 1: its session could not be closed: OSError: still busy\n" in answer.err
+    assert [row["close_error"] for row in rows()] == ["OSError: still busy"] * 2
+    answer = run("simulate", "suite.yaml", "--agent", "desk:unclosable")
+    assert (answer.status, answer.out.splitlines()[-2]) == (0, "2 runs passed, 0 failed")
+    assert answer.err == "note: the agent unclosable could not be closed: SystemExit: 7\n"
+
+
+def test_an_agent_that_can_not_be_made_ready_is_status_2(run: Call) -> None:
+    answer = run("simulate", "suite.yaml", "--agent", "desk:unready", "-o", "results.json")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == "error: the agent metered can't be made ready: LookupError: no address\n"
+    assert not Path("results.json.journal").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
@@ -278,9 +336,34 @@ def test_a_progress_bar_on_a_terminal(folder: Path, into_a_file: bool) -> None:
         os.close(terminal)
         assert process.wait(timeout=20) == 0
     assert b"2/2" in shown
-    lines = (folder / "out.txt").read_bytes() if into_a_file else shown
-    assert lines.count(b"PASSED") == 2
-    assert b"2 runs passed, 0 failed" in lines
+    lines = (folder / "out.txt").read_bytes().decode().splitlines() if into_a_file else on_screen(shown.decode())
+    assert [without_time(line) for line in lines if line] == [
+        "PASSED order, run 1  goals 1/1  tool checks 2/2",
+        "PASSED talk, run 1  goals 1/1  tool checks 2/2",
+        "2 runs passed, 0 failed",
+    ]
+    assert "\x1b[?25l" not in shown.decode().rpartition("\x1b[?25h")[2]  # the cursor is there again
+
+
+def on_screen(shown: str) -> list[str]:
+    """Return the lines that stand on a terminal after all was written: colours, and what was written over, are gone."""
+    screen, row, column = [""], 0, 0
+    for each in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|[^\x1b]", shown):
+        if each == "\n":
+            row += 1
+            screen += [""] * (row - len(screen) + 1)
+        elif each == "\r":
+            column = 0
+        elif not each.startswith("\x1b"):
+            screen[row] = screen[row][:column].ljust(column) + each + screen[row][column + 1 :]
+            column += 1
+        elif each.endswith("A"):
+            row = max(0, row - int(each[2:-1] or 1))
+        elif each == "\x1b[2K":
+            screen[row] = ""
+        else:
+            assert each.endswith(("m", "h", "l")), each
+    return [line.rstrip() for line in screen]
 
 
 def _read(terminal: int) -> bytes:
@@ -307,6 +390,16 @@ def _read(terminal: int) -> bytes:
         (["suite.yaml", "--agent", "desk:honest", "--record", "a", "--replay", "b"], "don't go together"),
         (["suite.yaml", "--agent", "desk:honest", "--replay", "none"], "no model traffic was recorded here"),
         (["suite.yaml", "--agent", "desk:honest", "-o", "none/r.json"], "none is no folder"),
+        (["suite.yaml", "--agent", "desk:honest", "-o", "-"], "the results are a file"),
+        (["suite.yaml", "--agent", "desk:honest", "-o", "/dev/stdout"], "/dev/stdout is"),
+        (["suite.yaml", "--agent", "desk:honest", "-o", "/dev/full"], "/dev/full is no regular file"),
+        (["suite.yaml", "--agent", "desk:honest", "-o", "/dev/null"], "/dev/null is no regular file"),
+        (["suite.yaml", "--agent", "desk:honest", "-o", "/proc/r.json"], "can't be written into its folder"),
+        (["suite.yaml", "--agent", "desk:honest", "--journal", "/dev/full"], "/dev/full is no regular file"),
+        (["suite.yaml", "--agent", "desk:honest", "--agent-header", "X=y"], "can only be given for an endpoint"),
+        (["suite.yaml", "--agent", "desk:honest", "--agent-instructions", "x"], "can only be given for an endpoint"),
+        (["suite.yaml", "--agent", "desk:honest", "--agent-instructions", " "], "has no instructions in it"),
+        (["suite.yaml", "--agent", "desk:honest", "--agent-instructions", "@no"], "'no' can't be read: No such file"),
         (["suite.yaml", "--agent", "desk:honest", "-o", "."], ". is a folder; the results are a file"),
         (["suite.yaml", "--agent", "desk:honest", "-o", "suite.yaml"], "is the eval file and --output too"),
         (["suite.yaml", "--agent", "desk:honest", "-o", "r.json", "--json", "./r.json"], "is --output and --json too"),
@@ -495,7 +588,6 @@ def test_kill_9_loses_no_finished_run_and_repeats_none(folder: Path) -> None:
     finished = {(row["name"], row["run"]): row["session_id"] for row in rows()}
     assert len(finished) == 200
     assert known.items() <= finished.items()
-    assert not journal.exists()
     sessions = len((folder / "sessions.log").read_text("utf-8").splitlines())
     assert 200 <= sessions <= 200 + 10 * 4  # beyond the finished ones only those that were going on when it was killed
 
@@ -514,6 +606,63 @@ def test_two_simulations_on_one_journal(folder: Path) -> None:
     assert (first.returncode, len(rows())) == (0, 80), (out, err)
 
 
+def test_a_finished_simulation_is_not_repeated(run: Call) -> None:
+    """With ``--resume`` it is said and counted again, also where the agent is gone; without it all begins anew."""
+    arguments = ["simulate", "suite.yaml", "--agent", "desk:logging", "-o", "results.json"]
+    first = run(*arguments)
+    written = Path("results.json").read_bytes()
+    Path("results.json").unlink()
+    again = run(*arguments, "--resume")
+    assert (again.status, again.out) == (0, "2 runs passed, 0 failed\n")
+    assert "all 2 runs are finished, as results.json.journal has it; none is repeated" in again.err
+    assert Path("results.json").read_bytes() == written
+    assert len(Path("sessions.log").read_text().splitlines()) == 2
+    anew = run(*arguments)
+    assert sorted(map(without_time, anew.out.splitlines())) == sorted(map(without_time, first.out.splitlines()))
+    assert anew.err == ""
+    assert Path("results.json").read_bytes() != written
+    assert len(Path("sessions.log").read_text().splitlines()) == 4
+
+
+def without_time(line: str) -> str:
+    return line.partition("  (")[0]
+
+
+def test_a_finished_simulation_that_failed_still_has_its_status(run: Call) -> None:
+    arguments = ["simulate", "suite.yaml", "--agent", "desk:liar", "-o", "results.json"]
+    assert run(*arguments).status == 1
+    again = run(*arguments, "--resume")
+    assert (again.status, again.out) == (1, "1 run passed, 1 failed\n")
+    assert run("simulate", "suite.yaml", "--agent", "desk:honest", "-o", "results.json").status == 0
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_more_runs_go_on_and_fewer_are_told(run: Call, named: bool) -> None:
+    """Only those that are missing are run; what is in the journal beyond what is asked for is not in the results."""
+    arguments = ["simulate", "suite.yaml", "--agent", "desk:logging", "-o", "results.json"]
+    arguments += ["--journal", "j"] if named else []
+    run(*arguments, "--runs", "2")
+    more = run(*arguments, "--runs", "3", "--resume")
+    assert "4 of 6 runs are in" in more.err
+    assert (len(rows()), len(Path("sessions.log").read_text().splitlines())) == (6, 6)
+    fewer = run(*arguments, "--resume")
+    assert "4 runs in" in fewer.err
+    assert "are more than --runs asks for" in fewer.err
+    assert "all 2 runs are finished" in fewer.err
+    assert [row["run"] for row in rows()] == [1, 1]
+
+
+def test_a_changed_suite_is_named(run: Call) -> None:
+    """It is not mixed with what was finished; without ``--resume`` it is simulated anew."""
+    arguments = ["simulate", "suite.yaml", "--agent", "desk:honest", "-o", "results.json"]
+    run(*arguments)
+    Path("suite.yaml").write_text(SUITE.replace("cancel_order", "create_order"), "utf-8")
+    refused = run(*arguments, "--resume")
+    assert (refused.status, refused.out) == (2, "")
+    assert "the cases of 'suite.yaml' were others; without --resume this one is begun anew" in refused.err
+    assert run(*arguments).status == 1
+
+
 def test_a_journal_goes_on_only_with_the_same_simulation(run: Call) -> None:
     """What differs is named."""
     arguments = ["suite.yaml", "--agent", "desk:honest", "--journal", "j"]
@@ -521,10 +670,10 @@ def test_a_journal_goes_on_only_with_the_same_simulation(run: Call) -> None:
     assert run("simulate", *arguments, "--resume").out == "2 runs passed, 0 failed\n"
     for change, words in (
         (["--agent", "desk:liar"], "agent was 'desk:honest' and is 'desk:liar'"),
-        (["--runs", "3"], "runs was 1 and is 3"),
         (["--name", "talk"], "the cases of 'suite.yaml' were others"),
         (["--opening", "event: welcome"], "opening was None and is 'event: welcome'"),
     ):
         answer = run("simulate", *arguments, *change, "--resume")
         assert (answer.status, answer.out) == (2, "")
         assert words in answer.err
+        assert "without --resume this one is begun anew, or name another with --journal" in answer.err

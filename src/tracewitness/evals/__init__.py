@@ -1,10 +1,11 @@
 """Evals of recorded and simulated conversations: deterministic checks beside a judge's grades."""
 
-from tracewitness.evals.runs import CaseCount, RunReport, RunStatus, SuiteCheck, Summary
+from tracewitness.evals.runs import CaseCount, RunOutcome, RunReport, RunStatus, SuiteCheck, Summary
 from tracewitness.evals.tool_expectations import apply_to_result, evaluate_case
 
 __all__ = [
     "CaseCount",
+    "RunOutcome",
     "RunReport",
     "RunStatus",
     "SuiteCheck",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -12,11 +13,15 @@ from tracewitness.errors import UsageError
 from tracewitness.expectations import CheckSet, compile_checks
 from tracewitness.readers import Run
 from tracewitness.suites import Case, Place, Suite
+from tracewitness.trace import Trace
 from tracewitness.verdict import Verdict
 
-__all__ = ["CaseCount", "RunReport", "RunStatus", "SuiteCheck", "Summary"]
+__all__ = ["CaseCount", "RunOutcome", "RunReport", "RunStatus", "SuiteCheck", "Summary"]
 
 RunStatus = Literal["held", "broken", "unreadable"]
+RunOutcome = Literal["passed", "failed", "inconclusive", "infrastructure", "not_run", "unreadable"]
+
+_OUTCOMES: Final[dict[RunStatus, RunOutcome]] = {"held": "passed", "broken": "failed", "unreadable": "unreadable"}
 
 
 class RunReport(Struct, frozen=True):
@@ -30,6 +35,10 @@ class RunReport(Struct, frozen=True):
         verdicts: one for each check; none where the run could not be read.
         places: for each verdict where its check stands in the eval file, or None for a check that was added.
         error: why the run could not be read, or an empty text.
+        run: which run of its case it is, or of its name where it has no case, from 1.
+        tags: those of its case.
+        trace: what was checked; None where the run could not be read.
+        data: the row that it was read from, where it is plain data.
     """
 
     source: str
@@ -40,6 +49,10 @@ class RunReport(Struct, frozen=True):
     verdicts: tuple[Verdict, ...] = ()
     places: tuple[Place | None, ...] = ()
     error: str = ""
+    run: int = 1
+    tags: tuple[str, ...] = ()
+    trace: Trace | None = None
+    data: Any = None
 
     @property
     def status(self) -> RunStatus:
@@ -48,21 +61,10 @@ class RunReport(Struct, frozen=True):
             return "unreadable"
         return "held" if all(verdict.held for verdict in self.verdicts) else "broken"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data that JSON can hold."""
-        return {
-            "source": self.source,
-            "number": self.number,
-            "place": self.place,
-            "name": self.name,
-            "case": self.case,
-            "status": self.status,
-            "error": self.error,
-            "verdicts": [
-                {**verdict.to_dict(), "line": place.line if place else None}
-                for verdict, place in zip(self.verdicts, self.places, strict=True)
-            ],
-        }
+    @property
+    def outcome(self) -> RunOutcome:
+        """What became of the whole run; where nothing but checks decide, what came of these."""
+        return _OUTCOMES[self.status]
 
 
 class CaseCount(Struct):
@@ -169,6 +171,7 @@ class SuiteCheck:
         self._compiled: dict[str | None, _Checks] = {}
         self._unmatched: dict[str, None] = {}
         self._unread: set[str] = set()
+        self._numbers: Counter[str] = Counter()
         self.summary = Summary(list(self._counts.values()))
 
     def _known(self, name: str) -> Case:
@@ -196,7 +199,7 @@ class SuiteCheck:
     def _report(self, run: Run) -> RunReport | None:
         """Check one run; None where a filter leaves it out."""
         if run.error is not None:
-            return RunReport(run.source, run.number, run.place, run.name, None, error=run.error.problem)
+            return self._unreadable(run, run.error.problem)
         case = self._forced or self._cases.get(run.name)
         if self._filtered and self._forced is None and (case is None or case.name not in self._counts):
             return None
@@ -204,7 +207,34 @@ class SuiteCheck:
         checks = self._compiled.get(key)
         if checks is None:
             checks = self._compiled[key] = _Checks(case, self._suite)
-        return RunReport(run.source, run.number, run.place, run.name, key, checks.check(run), checks.places)
+        return self._checked(run, case, checks)
+
+    def _checked(self, run: Run, case: Case | None, checks: _Checks) -> RunReport:
+        return RunReport(
+            run.source,
+            run.number,
+            run.place,
+            run.name,
+            None if case is None else case.name,
+            checks.check(run),
+            checks.places,
+            run=self._next_number(run.name if case is None else case.name),
+            tags=() if case is None else case.tags,
+            trace=run.trace,
+            data=run.data,
+        )
+
+    def _unreadable(self, run: Run, problem: str) -> RunReport:
+        number = self._next_number(self._name_of_unread(run.name))
+        return RunReport(run.source, run.number, run.place, run.name, None, error=problem, run=number, data=run.data)
+
+    def _name_of_unread(self, name: str) -> str:
+        """Return the case that a run which can't be read would be checked against, as far as its name tells."""
+        return name if self._forced is None else self._forced.name
+
+    def _next_number(self, name: str) -> int:
+        self._numbers[name] += 1
+        return self._numbers[name]
 
     def _count(self, report: RunReport) -> None:
         summary, status = self.summary, report.status
@@ -214,6 +244,6 @@ class SuiteCheck:
             count.runs += 1
             count.held += status == "held"
         elif status == "unreadable":
-            self._unread.add(report.name if self._forced is None else self._forced.name)
+            self._unread.add(self._name_of_unread(report.name))
         else:
             self._unmatched[report.name] = None

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from typing import IO, TypeVar
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import IO, Final, Self, TypeVar
 
 import click
 
 from tracewitness.display import plural, printable
-from tracewitness.evals import RunReport, Summary
-from tracewitness.verdict import Verdict
+from tracewitness.reports.document import CaseEntry, RunEntry, SummaryEntry, VerdictEntry
+from tracewitness.reports.widths import cells, padded, wrapped
 
 __all__ = ["ConsoleReport", "with_progress"]
 
-_COLORS = {"held": "green", "broken": "red", "unreadable": "yellow", "error": "yellow", "missing": "red"}
+#: How each status is written, and its colour.
+_STATUSES: Final = {
+    "held": ("HELD", "green"),
+    "broken": ("BROKEN", "red"),
+    "unreadable": ("UNREADABLE", "yellow"),
+    "error": ("ERROR", "yellow"),
+    "missing": ("MISSING", "red"),
+    "passed": ("PASSED", "green"),
+    "failed": ("FAILED", "red"),
+    "inconclusive": ("UNSURE", "yellow"),
+    "infrastructure": ("INFRA", "yellow"),
+    "not_run": ("NOT RUN", "yellow"),
+}
+_GOOD: Final = frozenset({"held", "passed"})
+#: The widest column of names; a longer name makes its own line longer.
+_WIDEST_NAME: Final = 32
+_NARROWEST: Final = 40
 #: Work that takes longer than this many seconds shows its progress on a terminal.
 _LONG = 1.0
 
@@ -23,18 +43,49 @@ Item = TypeVar("Item")
 
 
 class ConsoleReport:
-    """Writes reports as they come.
+    """Writes reports as they come. On a terminal long lines are wrapped; elsewhere each stays one, for who greps.
 
     Arguments:
-        suite: the eval file's name; the lines of broken checks are given in it.
         color: whether to colour; None leaves it to the terminal.
         quiet: whether to leave out runs that held, and notices.
+        names: those of the cases, so that what stands behind them is aligned.
+        to_errors: whether to write to the standard error output, where the standard output is taken.
     """
 
-    def __init__(self, suite: str, *, color: bool | None = None, quiet: bool = False) -> None:
-        self._suite = suite
+    needs_all: bool = False
+
+    def __init__(
+        self,
+        *,
+        color: bool | None = None,
+        quiet: bool = False,
+        names: Iterable[str] = (),
+        to_errors: bool = False,
+    ) -> None:
         self._color = color
         self._quiet = quiet
+        self._to_errors = to_errors
+        self._width = _terminal_width(sys.stderr if to_errors else sys.stdout)
+        self._name_width = min(max((cells(printable(name)) for name in names), default=0), _WIDEST_NAME)
+        self._not_held: dict[str, Counter[str]] = {}
+        self._is_silent = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing: every line is out already."""
+
+    @contextmanager
+    def silenced(self) -> Iterator[None]:
+        """Print no runs for a while."""
+        self._is_silent = True
+        try:
+            yield
+        finally:
+            self._is_silent = False
 
     def notices(self, notices: Iterable[str]) -> None:
         """Write what the eval file's reader wants to be known."""
@@ -42,57 +93,86 @@ class ConsoleReport:
             for notice in notices:
                 click.echo(f"note: {printable(notice, 500)}", err=True)
 
-    def run(self, report: RunReport) -> None:
+    def run(self, run: RunEntry) -> None:
         """Write what came of one run."""
-        if self._quiet and report.status == "held":
+        self._remember(run)
+        if self._is_silent or (self._quiet and run.status == "held"):
             return
-        where = printable(f"{report.source}, {report.place}" if report.place else report.source)
-        self._line(f"{self._status(report.status)} {printable(report.name)}  ({where})  {_counted(report)}")
-        if report.error:
-            self._line(f"    {printable(report.error, 500)}")
-        for verdict, place in zip(report.verdicts, report.places, strict=True):
-            if not verdict.held:
-                self._broken(verdict, f"  ({self._suite}:{place.line})" if place else "")
+        name = padded(printable(run.name), self._name_width)
+        self._line(f"{name}  ({printable(run.where)})  {_counted(run)}", status=run.status)
+        if run.error:
+            self._line(printable(run.error, 500), indent=4)
+        self._checks(run)
 
-    def _broken(self, verdict: Verdict, place: str) -> None:
-        self._line(f"    {self._status(verdict.status)} {verdict.label}{place}")
-        self._line(f"        {verdict.justification}")
+    def _checks(self, run: RunEntry) -> None:
+        """Write the checks that are not held."""
+        for verdict in run.verdicts:
+            if not verdict.held:
+                self._broken(verdict)
+
+    def _remember(self, run: RunEntry) -> None:
+        """Count the checks that are not held, for those cases that have several runs."""
+        for verdict in run.verdicts:
+            if not verdict.held:
+                self._not_held.setdefault(run.group, Counter())[verdict.label] += 1
+
+    def _broken(self, verdict: VerdictEntry) -> None:
+        place = f"  ({verdict.file}:{verdict.line})" if verdict.file else ""
+        self._line(f"{verdict.label}{printable(place)}", indent=4, status=verdict.status)
+        self._line(verdict.justification, indent=8)
         near = verdict.near_miss
         if near is not None:
             for difference in near.differences:
-                self._line(f"        nearest, at event {near.position}: {printable(str(difference), 500)}")
+                self._line(f"nearest, at event {near.position}: {printable(difference.text, 500)}", indent=8)
         if verdict.reason:
-            self._line(f"        reason: {printable(verdict.reason, 500)}")
+            self._line(f"reason: {printable(verdict.reason, 500)}", indent=8)
 
-    def summary(self, summary: Summary) -> None:
+    def finish(self, summary: SummaryEntry, notices: Sequence[str]) -> None:  # noqa: ARG002 - they were told before
         """Write the counts, and what must not pass in silence."""
         for name in summary.missing:
-            self._line(f"{self._status('missing')} {printable(name)}  no run of this case was found")
+            self._line(f"{printable(name)}  no run of this case was found", status="missing")
         for name in summary.without_case:
             self._line(f"note: no case is named {printable(name)}; its runs had the common checks only")
-        if summary.checked_nothing and not (summary.missing or summary.unreadable):  # which say the same
-            self._line(f"{self._status('missing')} no run was checked against a case: is it named as the case is?")
-        for case in summary.cases:
-            if case.runs > 1:
-                self._line(f"{printable(case.name)}: {case.held}/{case.runs} held")
+        if summary.exit_status == 2 and not (summary.missing or summary.unreadable):  # which say the same
+            self._line("no run was checked against a case: is it named as the case is?", status="missing")
+        self._cases([case for case in summary.cases if case.held + case.broken > 1])
         self._line(_totals(summary))
 
-    def _status(self, status: str) -> str:
-        return click.style(status.upper().ljust(6), fg=_COLORS[status], bold=status != "held")
+    def _cases(self, cases: Sequence[CaseEntry]) -> None:
+        """Write for each case with several runs how many held, and which checks did not."""
+        width = min(max((cells(printable(case.name)) for case in cases), default=0), _WIDEST_NAME) + 1
+        for case in cases:
+            runs = case.held + case.broken
+            self._line(f"{padded(f'{printable(case.name)}:', width)} {case.held}/{runs} held")
+            for label, count in self._not_held.get(case.name, Counter()).most_common():
+                self._line(f"not held in {count} of {runs}: {label}", indent=4)
 
-    def _line(self, text: str) -> None:
-        click.echo(text, color=self._color)
+    def _line(self, text: str, *, indent: int = 0, status: str = "") -> None:
+        """Write a line; where it is wrapped, what follows stands under its beginning."""
+        written, color = _STATUSES.get(status, ("", None))
+        word = f"{written.ljust(6)} " if status else ""
+        begin = indent + len(word)
+        lines = [text] if self._width is None else wrapped(text, max(self._width, _NARROWEST), begin)
+        if status:
+            word = click.style(word[:-1], fg=color, bold=status not in _GOOD) + " "
+        told = f"\n{' ' * begin}".join(lines)
+        click.echo(f"{' ' * indent}{word}{told}", color=self._color, err=self._to_errors)
 
 
-def _counted(report: RunReport) -> str:
-    if report.error:
+def _terminal_width(stream: IO[str]) -> int | None:
+    """Return how many columns there are, or None where it is no terminal."""
+    return shutil.get_terminal_size().columns if stream is not None and stream.isatty() else None
+
+
+def _counted(run: RunEntry) -> str:
+    if run.status == "unreadable":
         return "could not be read"
-    held = sum(verdict.held for verdict in report.verdicts)
-    without = "" if report.case else ", no case of that name"
-    return f"{held}/{len(report.verdicts)} checks held{without}"
+    held = sum(verdict.held for verdict in run.verdicts)
+    without = "" if run.case is not None else ", no case of that name"
+    return f"{held}/{len(run.verdicts)} checks held{without}"
 
 
-def _totals(summary: Summary) -> str:
+def _totals(summary: SummaryEntry) -> str:
     parts = [f"{plural(summary.held, 'run')} held", f"{summary.broken} broken"]
     if summary.unreadable:
         parts.append(f"{summary.unreadable} could not be read")

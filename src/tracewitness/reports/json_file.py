@@ -1,115 +1,50 @@
-"""The report as a JSON file, written while the runs come and put in its place when it is complete."""
+"""The report as JSON: the report document, written while the runs come."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
-from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Final
+import json
+from collections.abc import Sequence
+from typing import Any, Self
 
 import msgspec
 
-from tracewitness import __version__
-from tracewitness.errors import UsageError
-from tracewitness.evals import RunReport, Summary
+from tracewitness.reports.document import RunEntry, SummaryEntry
+from tracewitness.reports.listening import FileReport
 
-__all__ = ["REPORT_VERSION", "JsonReport"]
-
-#: The version of the report's form. It grows when a reader of the old form could be misled by the new one.
-REPORT_VERSION: Final = 1
+__all__ = ["JsonReport", "json_line"]
 
 
-class JsonReport:
-    """Writes reports to a file as they come. Used as a context; what is not completed leaves no file.
+class JsonReport(FileReport):
+    """Writes the report document (`tracewitness schema --of report`)."""
 
-    Arguments:
-        path: the file; an older one is replaced when the new one is complete. What is no regular file, such as a pipe,
-            is written to as it is.
-        suite: the eval file's name.
-        inputs: the files that are being read; none of them is written over.
+    _count = 0
 
-    Raises:
-        UsageError: the file can't be written.
-    """
-
-    def __init__(self, path: str, suite: str, inputs: Iterable[str] = ()) -> None:
-        if not path:
-            raise UsageError("the report needs a file's name, not an empty one")
-        self._path = Path(os.path.realpath(path))
-        self._suite = suite
-        self._count = 0
-        self._unfinished: Path | None = None
-        if self._path.is_dir():
-            raise UsageError(f"{path} is a folder; the report is a file")
-        for each in inputs:
-            if self._path.exists() and Path(each).exists() and self._path.samefile(each):
-                raise UsageError(f"{path} is being read; the report needs a file of its own")
-
-    def __enter__(self) -> JsonReport:
-        try:
-            self._file = self._open()
-            head: dict[str, Any] = {"version": REPORT_VERSION, "tracewitness": __version__, "suite": self._suite}
-            self._file.write(msgspec.json.encode(_encodable(head))[:-1] + b',"runs":[')
-        except OSError as error:
-            raise self._unwritable(error) from error
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._file.write(json_line(self._head)[:-1] + ',"runs":[')
         return self
 
-    def _open(self) -> IO[bytes]:
-        if self._path.exists() and not self._path.is_file():
-            return self._path.open("wb")
-        handle, name = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
-        self._unfinished = Path(name)
-        return os.fdopen(handle, "wb")
-
-    def run(self, report: RunReport) -> None:
-        """Write what came of one run."""
-        self._write((b",\n" if self._count else b"\n") + msgspec.json.encode(_encodable(report.to_dict())))
+    def run(self, run: RunEntry) -> None:
+        """Write what came of one run, on a line of its own."""
+        self._file.write((",\n" if self._count else "\n") + json_line(run))
         self._count += 1
 
-    def summary(self, summary: Summary, notices: tuple[str, ...] = ()) -> None:
+    def finish(self, summary: SummaryEntry, notices: Sequence[str]) -> None:
         """Write the counts, and put the file in its place."""
-        tail = {"summary": summary.to_dict(), "notices": list(notices)}
-        self._write(b"\n]," + msgspec.json.encode(_encodable(tail))[1:] + b"\n")
-        try:
-            self._file.close()
-            if self._unfinished is not None:
-                self._unfinished.chmod(0o666 & ~_umask())
-                self._unfinished.replace(self._path)
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _write(self, data: bytes) -> None:
-        try:
-            self._file.write(data)
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _unwritable(self, error: OSError) -> UsageError:
-        return UsageError(f"{self._path} can't be written: {error.strerror or error}")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with suppress(OSError):  # what was left to write belongs to a report that is given up
-            self._file.close()
-        if self._unfinished is not None:
-            self._unfinished.unlink(missing_ok=True)
+        tail = {"summary": summary, "notices": list(notices)}
+        self._file.write("\n]," + json_line(tail)[1:] + "\n")
+        self._file.complete()
 
 
-def _umask() -> int:
-    """Return the process's mask for new files; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def json_line(value: Any) -> str:
+    """Return a value as JSON on one line in which nothing moves the cursor or turns the line round.
+
+    >>> json_line({"said": "\\u202eok"})
+    '{"said":"\\\\u202eok"}'
+    """
+    text = msgspec.json.encode(value).decode("utf-8")
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def _encodable(value: Any) -> Any:
-    """Replace lone surrogates, which come from recordings and have no UTF-8."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, dict):
-        return {key: _encodable(each) for key, each in value.items()}
-    return [_encodable(each) for each in value] if isinstance(value, list) else value
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else json.dumps(character)[1:-1]

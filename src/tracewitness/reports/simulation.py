@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, Final
 
 import click
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct
 
 from tracewitness.display import plural, printable
-from tracewitness.evals import RunReport, Summary
+from tracewitness.evals import RunOutcome, RunReport, Summary
 from tracewitness.evals.simulation.conversation import Usage
 from tracewitness.evals.simulation.results import Outcome, Row
 from tracewitness.reports.console import ConsoleReport
+from tracewitness.reports.document import CaseEntry, RunEntry, SummaryEntry
 
 __all__ = ["CaseOutcomes", "SimulatedRun", "SimulationConsole", "SimulationSummary", "progress"]
 
-_WORDS: Final[dict[Outcome, str]] = {
-    "passed": "PASSED",
-    "failed": "FAILED",
-    "inconclusive": "UNSURE",
-    "infrastructure": "INFRA",
-    "not_run": "NOT RUN",
-}
-_COLORS: Final[dict[Outcome, str]] = {
-    "passed": "green",
-    "failed": "red",
-    "inconclusive": "yellow",
-    "infrastructure": "yellow",
-    "not_run": "yellow",
-}
+_OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "inconclusive", "infrastructure", "not_run")
 _COUNTED: Final[dict[Outcome, str]] = {
     "failed": "failed",
     "inconclusive": "inconclusive",
@@ -50,11 +39,10 @@ class SimulatedRun(RunReport, frozen=True, kw_only=True):
 
     row: Row
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data that JSON can hold."""
-        kept = ("run", "outcome", "goals", "expectations", "tool_checks", "turns", "duration_s", "usage", "error_kind")
-        told = {name: self.row.data[name] for name in kept if name in self.row.data}
-        return super().to_dict() | told | {"error": self.row.data.get("error", "")}
+    @property
+    def outcome(self) -> RunOutcome:
+        """What became of the whole run."""
+        return self.row.outcome
 
 
 class CaseOutcomes(Struct):
@@ -104,10 +92,10 @@ class SimulationSummary(Summary):
         """Return the summary as plain data that JSON can hold."""
         return {
             "exit_status": self.exit_status,
-            **{outcome: self.count(outcome) for outcome in _WORDS},
+            **{outcome: self.count(outcome) for outcome in _OUTCOMES},
             "unfinished": self.unfinished,
             "cases": [
-                {"name": case.name, **{outcome: case.counts.get(outcome, 0) for outcome in _WORDS}}
+                {"name": case.name, **{outcome: case.counts.get(outcome, 0) for outcome in _OUTCOMES}}
                 for case in self.outcomes.values()
             ],
             "usage": {name: getattr(self.usage, name) for name in Usage.__struct_fields__},
@@ -120,79 +108,78 @@ class SimulationConsole(ConsoleReport):
     Arguments: as of `ConsoleReport`; ``quiet`` leaves out runs that passed.
     """
 
-    def simulated(self, report: SimulatedRun) -> None:
+    def run(self, run: RunEntry) -> None:
         """Write what came of one run."""
-        row = report.row
-        if self._quiet and row.outcome == "passed":
+        if self._is_silent or (self._quiet and run.outcome == "passed"):
             return
-        self._line(f"{_styled(row.outcome)} {printable(row.name)}, run {row.key[1]}  {_counts(row)}")
-        error = row.data.get("error")
-        if error:
-            self._line(f"    {printable(str(error), 500)}{_raised_at(row)}")
+        if run.outcome == "not_run":  # there is nothing to tell of it but why
+            why = printable(run.error.removeprefix("not run: "), 500)
+            self._line(f"{printable(run.name)}, run {run.run}  {why}", status=run.outcome)
             return
-        for words in _not_met(row):
-            self._line(f"    {words}")
-        for verdict, place in zip(report.verdicts, report.places, strict=True):
-            if not verdict.held:
-                self._broken(verdict, f"  ({self._suite}:{place.line})" if place else "")
+        self._line(f"{printable(run.name)}, run {run.run}  {_counts(run)}", status=run.outcome)
+        if run.error:
+            self._line(f"{printable(run.error, 500)}{_raised_at(run)}", indent=4)
+            return
+        for words in _not_met(run):
+            self._line(words, indent=4)
+        self._checks(run)
 
-    def totals(self, summary: SimulationSummary) -> None:
+    def finish(self, summary: SummaryEntry, notices: Sequence[str]) -> None:  # noqa: ARG002 - they were told before
         """Write the counts."""
-        for case in summary.outcomes.values():
-            if sum(case.counts.values()) > 1:
-                passed = case.counts.get("passed", 0)
-                self._line(f"{printable(case.name)}: {passed}/{case.conclusive} passed{_apart(case)}")
-        parts = [f"{plural(summary.count('passed'), 'run')} passed", f"{summary.count('failed')} failed"]
-        others = [(summary.count(outcome), words) for outcome, words in _COUNTED.items() if outcome != "failed"]
-        parts += [f"{count} {words}" for count, words in [*others, (summary.unfinished, "unfinished")] if count]
+        for case in summary.cases:
+            if case.runs > 1:
+                conclusive = case.passed + case.failed
+                self._line(f"{printable(case.name)}: {case.passed}/{conclusive} passed{_apart(case)}")
+        parts = [f"{plural(summary.passed, 'run')} passed", f"{summary.failed} failed"]
+        others = [(getattr(summary, outcome), words) for outcome, words in _COUNTED.items() if outcome != "failed"]
+        unfinished = 0 if summary.unfinished is UNSET else summary.unfinished
+        parts += [f"{count} {words}" for count, words in [*others, (unfinished, "unfinished")] if count]
         self._line(", ".join(parts))
-        if summary.usage.requests:
-            self._line(_used(summary.usage))
+        usage = msgspec.convert({} if summary.usage is UNSET else summary.usage, Usage)
+        if usage.requests:
+            self._line(_used(usage))
 
     def note(self, text: str) -> None:
         """Write what the user should know."""
         click.echo(f"note: {printable(text, 500)}", err=True)
 
 
-def _styled(outcome: Outcome) -> str:
-    return click.style(_WORDS[outcome].ljust(6), fg=_COLORS[outcome], bold=outcome != "passed")
-
-
-def _apart(case: CaseOutcomes) -> str:
+def _apart(case: CaseEntry) -> str:
     """Say what is counted apart from what passed and failed."""
-    others = [(case.counts.get(outcome, 0), words) for outcome, words in _COUNTED.items() if outcome != "failed"]
+    others = [(getattr(case, outcome), words) for outcome, words in _COUNTED.items() if outcome != "failed"]
     told = ", ".join(f"{count} {words}" for count, words in others if count)
     return f" ({told})" if told else ""
 
 
-def _counts(row: Row) -> str:
+def _counts(run: RunEntry) -> str:
     """Return goals, judged expectations and tool checks side by side, and how long it took."""
-    if row.data.get("error"):
-        return f"({plural(row.data['turns'], 'turn')}, {row.data['duration_s']:.1f} s)" if "turns" in row.data else ""
-    judged = [entry for entry in row.data["expectation_details"] if "operator" not in entry]
-    met = sum(entry["status"] == "Met" for entry in judged)
-    parts = [f"goals {row.data['goals']}"]
-    parts += [f"judged {met}/{len(judged)}"] if judged else []
-    parts += [f"tool checks {row.data['tool_checks']}"]
-    return f"{'  '.join(parts)}  ({plural(row.data['turns'], 'turn')}, {row.data['duration_s']:.1f} s)"
+    took = "" if run.duration_s is UNSET else f"{run.duration_s:.1f} s"
+    took = took if run.turns is UNSET else f"({plural(run.turns, 'turn')}, {took})"
+    if run.error:
+        return took
+    parts = [f"goals {sum(step.reached for step in run.steps)}/{len(run.steps)}"]
+    parts += [f"judged {sum(judged.met for judged in run.judged)}/{len(run.judged)}"] if run.judged else []
+    parts += [f"tool checks {sum(verdict.held for verdict in run.verdicts)}/{len(run.verdicts)}"]
+    return f"{'  '.join(parts)}  {took}"
 
 
-def _raised_at(row: Row) -> str:
+def _raised_at(run: RunEntry) -> str:
     """Say where an agent's error was raised."""
-    places = re.findall(r'^  File "(.*)", line (\d+)', str(row.data.get("traceback", "")), re.MULTILINE)
+    traceback = "" if run.traceback is UNSET else run.traceback
+    places = re.findall(r'^  File "(.*)", line (\d+)', traceback, re.MULTILINE)
     return f"  ({printable(places[-1][0])}:{places[-1][1]})" if places else ""
 
 
-def _not_met(row: Row) -> Iterator[str]:
+def _not_met(run: RunEntry) -> Iterator[str]:
     """Yield what was not reached and what is not met in the judge's eyes; a model's words are untrusted."""
-    for step in row.data["step_details"]:
-        if step["status"] != "Completed":
-            why = printable(step["justification"], 300)
-            yield f"{step['status'].upper()} goal: {printable(step['goal'], 120)}{f': {why}' if why else ''}"
-    for entry in row.data["expectation_details"]:
-        if "operator" not in entry and entry["status"] != "Met":
-            title = printable(entry.get("title") or entry["expectation"], 120)
-            yield f"NOT MET {title}: {printable(entry['justification'], 300)}"
+    for step in run.steps:
+        if not step.reached:
+            why = printable(step.justification, 300)
+            yield f"{step.status.upper()} goal: {printable(step.goal, 120)}{f': {why}' if why else ''}"
+    for judged in run.judged:
+        if not judged.met:
+            title = printable(judged.title or judged.expectation, 120)
+            yield f"NOT MET {title}: {printable(judged.justification, 300)}"
 
 
 def _used(usage: Usage) -> str:
@@ -202,28 +189,41 @@ def _used(usage: Usage) -> str:
 
 
 class _Bar:
-    """What is told of progress."""
+    """What is told of progress, if anything: a bar of rich's, which has one task."""
 
-    def __init__(self, advance: Any) -> None:
-        self._advance = advance
+    def __init__(self, bar: Any = None) -> None:
+        self._bar = bar
 
     def advance(self) -> None:
         """Tell that one more run is finished."""
-        if self._advance is not None:
-            self._advance()
+        if self._bar is not None:
+            self._bar.advance(self._bar.task_ids[0])
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take the bar away meanwhile, so that lines are printed where it stood and not behind it."""
+        if self._bar is None:
+            yield
+            return
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
 
 @contextmanager
 def progress(total: int, terminal: IO[str] | None) -> Iterator[_Bar]:
     """Show how many runs are finished, where ``terminal`` is one."""
     if terminal is None or not terminal.isatty():
-        yield _Bar(None)
+        yield _Bar()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns: Iterable[Any] = (BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn())
-    # Where the output is a terminal too, its lines go above the bar; a file must get them all the same.
-    with Progress(*columns, console=Console(file=terminal), transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
-        task = bar.add_task("", total=total)
-        yield _Bar(lambda: bar.advance(task))
+    # What an agent prints goes above the bar, where that is a terminal too.
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    with Progress(*columns, console=Console(file=terminal), transient=True, redirect_stdout=is_terminal) as bar:
+        bar.add_task("", total=total)
+        yield _Bar(bar)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 import click
@@ -21,7 +21,7 @@ from tracewitness.trace import (
     Transfer,
 )
 
-__all__ = ["table_lines"]
+__all__ = ["excerpt_lines", "table_lines"]
 
 _COLORS: Final = {"user": "cyan", "agent": "green", "call": "yellow", "error": "red", "unreadable": "red"}
 _TITLES: Final = ("event", "turn", "kind", "agent", "tool", "")
@@ -63,6 +63,44 @@ def table_lines(trace: Trace) -> Iterator[str]:
         yield click.style(f"{plural(len(trace.problems), 'problem')}:", fg="red")
         for problem in trace.problems:
             yield f"  {_told(problem)}"
+
+
+def excerpt_lines(trace: Trace, positions: Collection[int], *, around: int = 3) -> Iterator[str]:
+    """Yield the lines of a trace's table, uncoloured, of some events and of those around them.
+
+    Arguments:
+        positions: the positions of these events; ``>`` stands before them. Without any, it is the last events.
+        around: how many events are shown before and after each.
+
+    >>> trace = Trace.from_events([{"call": "greet"}, {"agent": "Hi"}, {"end": True}])
+    >>> for line in excerpt_lines(trace, {1}, around=0):
+    ...     print(line)
+      event  turn  kind   agent  tool
+      … 1 event
+    > 1      0     agent               "Hi"
+      … 1 event
+    """
+    events = trace.events
+    if not events:
+        yield f"  no evidence: {printable(trace.no_evidence or 'no call was made', 500)}"
+        return
+    centres = sorted(set(positions) & set(range(len(events)))) or [len(events) - 1]
+    shown = sorted({near for centre in centres for near in range(centre - around, centre + around + 1)})
+    rows = [_row(trace, events[position]) for position in shown if 0 <= position < len(events)]
+    widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
+    yield f"  {_line(_TITLES, widths)}"
+    before = -1
+    for row in rows:
+        position = int(row.position)
+        yield from _gap(position - before - 1)
+        yield f"{'>' if position in positions else ' '} {_line(row, widths)}"
+        before = position
+    yield from _gap(len(events) - before - 1)
+
+
+def _gap(count: int) -> Iterator[str]:
+    if count:
+        yield f"  … {plural(count, 'event')}"
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

@@ -1,0 +1,142 @@
+"""What was hidden in a run's events must not come to light in the words that are about them.
+
+A check's justification quotes arguments, a judge repeats what was said. So the values that a redaction took out of the
+events are looked for in every text of the report as well.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from tracewitness.display import printable
+from tracewitness.redaction import HIDDEN, Redaction
+
+__all__ = ["HiddenValues"]
+
+#: Shorter texts and smaller numbers are hidden in words only where they stand in quotes: any word may have them in it.
+_SHORTEST: Final = 4
+#: Where a text was shortened, what is left of a hidden value is looked for by so many characters.
+_LONGEST_REST: Final = 80
+_CUT: Final = "…"
+#: Of longer values words may show a part without the mark of a cut.
+_LONG: Final = 16
+_PART: Final = 10
+
+
+class HiddenValues:
+    """The values that were taken out of a run's events.
+
+    Arguments:
+        before, after: the events as they were, and as they are shown.
+        redaction: what took them out.
+
+    >>> before = [{"call": "pay", "args": {"pin": "7391"}}]
+    >>> HiddenValues(before, [{"call": "pay", "args": {"pin": HIDDEN}}], Redaction()).text("the pin is 7391")
+    'the pin is [redacted]'
+    """
+
+    def __init__(self, before: Iterable[Any], after: Iterable[Any], redaction: Redaction) -> None:
+        self._redaction = redaction
+        pairs = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
+        found = [leaf for pair in pairs for leaf in _taken_out(*pair)]
+        self._numbers = {str(leaf) for leaf in found if not isinstance(leaf, str)}
+        self._texts = {form for leaf in found if isinstance(leaf, str) for form in _forms(leaf)}
+        patterns = {**{text: _number(text) for text in self._numbers}, **{text: _quoted(text) for text in self._texts}}
+        ordered = sorted(patterns, key=len, reverse=True)
+        self._pattern = re.compile("|".join(patterns[text] for text in ordered)) if ordered else None
+
+    def __bool__(self) -> bool:
+        """Whether anything was taken out that words could show."""
+        return self._pattern is not None
+
+    def text(self, text: str) -> str:
+        """Return a text without what was hidden; all of it is hidden where it shows a part of that."""
+        text = self._redaction.text(text)
+        if self._pattern is None:
+            return text
+        text = self._pattern.sub(HIDDEN, text)
+        return HIDDEN if any(_shows_part(text, value) for value in self._texts) else text
+
+    def value(self, value: Any) -> Any:
+        """Return plain data whose texts and numbers are shown as `text` shows them."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self.value(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if value is None or isinstance(value, bool):
+            return value
+        return HIDDEN if str(value) in self._numbers else value
+
+
+def _taken_out(before: Any, after: Any) -> Iterator[str | int | float]:
+    """Yield the texts and numbers of a value that are not shown."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and len(before) == len(after):
+        for one, other in zip(before.values(), after.values(), strict=True):
+            yield from _taken_out(one, other)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for one, other in zip(before, after, strict=True):
+            yield from _taken_out(one, other)
+    elif isinstance(before, str) and isinstance(after, str) and after != HIDDEN:
+        if before != after:
+            yield from _taken_out_of_json(before, after)
+    elif before != after:
+        yield from _leaves(before)
+
+
+def _taken_out_of_json(before: str, after: str) -> Iterator[str | int | float]:
+    """Yield what is not shown of a text that is JSON. Of other texts only secrets are hidden, known by their look."""
+    try:
+        values = json.loads(before), json.loads(after)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(values[0], str):
+        yield from _taken_out(*values)
+
+
+def _leaves(value: Any) -> Iterator[str | int | float]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif value is not None and not isinstance(value, bool):
+        yield value
+
+
+def _forms(leaf: str) -> Iterator[str]:
+    """Yield a text in the forms in which words may quote it."""
+    if leaf and leaf != HIDDEN:
+        yield from {leaf, repr(leaf)[1:-1], json.dumps(leaf)[1:-1], printable(leaf, len(leaf) + 1)}
+
+
+def _quoted(text: str) -> str:
+    """Return the pattern of a text; a short one is only meant in quotes."""
+    pattern = re.escape(text)
+    return pattern if len(text) >= _SHORTEST else rf"(?<=['\"]){pattern}(?=['\"])"
+
+
+def _number(text: str) -> str:
+    """Return the pattern of a number; a short one is only meant in quotes, since positions are numbers too."""
+    pattern = re.escape(text)
+    return rf"(?<![\d.]){pattern}(?!\d)" if len(text) >= _SHORTEST else rf"(?<=['\"]){pattern}(?=['\"])"
+
+
+def _shows_part(text: str, value: str) -> bool:
+    """Whether a text shows the beginning or the end of a value before or after a cut, or much of a long one."""
+    if len(value) > _LONG and (value[:_PART] in text or value[-_PART:] in text):
+        return True
+    return any(_is_cut_at(text, match.start(), value) for match in re.finditer(_CUT, text))
+
+
+def _is_cut_at(text: str, cut: int, value: str) -> bool:
+    longest = min(len(value), _LONGEST_REST)
+    before, after = text[:cut], text[cut + 1 :]
+    return any(
+        before.endswith(value[:size]) or after.startswith(value[-size:]) for size in range(_SHORTEST, longest + 1)
+    )

@@ -1,0 +1,100 @@
+"""Rows of a simulation's results as entries of the report document, as they say themselves what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tracewitness.errors import ReadError
+from tracewitness.evals import RunOutcome, RunReport
+from tracewitness.readers import Run
+from tracewitness.redaction import Redaction
+from tracewitness.reports.document import RunEntry, VerdictEntry
+from tracewitness.reports.entries import run_entry
+
+__all__ = ["entry_of_row", "judged_too"]
+
+_PREFIX: Final = "[tool] "
+_OWN_OUTCOMES: Final[dict[Any, RunOutcome]] = {
+    "failed": "failed",
+    "inconclusive": "inconclusive",
+    "infrastructure": "infrastructure",
+    "not_run": "not_run",
+}
+
+
+def entry_of_row(run: Run, number: int, redaction: Redaction) -> RunEntry:
+    """Return what a row says of its run.
+
+    Arguments:
+        run: the run as it was read.
+        number: which run of its case it is, where the row does not say.
+        redaction: what is hidden.
+
+    Raises:
+        ReadError: it is no row of a simulation's results.
+    """
+    row = run.data
+    if not isinstance(row, Mapping) or not isinstance(row.get("passed"), bool):
+        problem = "a recording says not by itself what is expected of it; name the eval file with --suite"
+        raise ReadError(problem, run.source, run.place)
+    error = row.get("error")
+    told = error if isinstance(error, str) else "" if not error else str(error)
+    own_number = row.get("run")
+    report = RunReport(
+        *(run.source, run.number, run.place, run.name, run.name),
+        error=told or ("" if run.error is None else run.error.problem),
+        run=own_number if type(own_number) is int and own_number > 0 else number,
+        trace=run.trace,
+        data=row,
+    )
+    entry = run_entry(report, redaction)
+    verdicts = tuple(_verdicts(row, redaction))
+    held = all(verdict.held for verdict in verdicts)
+    status = entry.status if entry.error else "held" if held else "broken"
+    return judged_too(msgspec.structs.replace(entry, verdicts=verdicts, status=status, outcome=_of_status(status)), row)
+
+
+def judged_too(entry: RunEntry, row: Any) -> RunEntry:
+    """Return an entry whose outcome is also what its row says: what a judge found, or that it never came to that."""
+    if not isinstance(row, Mapping):
+        return entry
+    own = _OWN_OUTCOMES.get(row.get("outcome")) if isinstance(row.get("outcome"), str) else None
+    if own is None and row.get("passed") is False:
+        own = "failed"
+    is_broken = entry.outcome == "failed" and own not in ("infrastructure", "not_run")
+    return entry if own is None or is_broken else msgspec.structs.replace(entry, outcome=own)
+
+
+def _of_status(status: str) -> RunOutcome:
+    return "passed" if status == "held" else "failed" if status == "broken" else "unreadable"
+
+
+def _verdicts(row: Mapping[Any, Any], redaction: Redaction) -> list[VerdictEntry]:
+    """Return the checks that were folded into a row. Of their evidence it has only the words."""
+    details = row.get("expectation_details")
+    own = [each for each in details if _is_check(each)] if isinstance(details, list) else []
+    return [
+        VerdictEntry(
+            operator=each["operator"],
+            label=redaction.text(each["expectation"].removeprefix(_PREFIX)),
+            status="held" if each.get("status") == "Met" else "broken",
+            evidence=(),
+            justification=redaction.text(str(each.get("justification", ""))),
+            reason="",
+            tools=(),
+            near_miss=None,
+            file=None,
+            line=None,
+            column=None,
+        )
+        for each in own
+    ]
+
+
+def _is_check(entry: Any) -> bool:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("operator"), str):
+        return False
+    return isinstance(entry.get("expectation"), str)
