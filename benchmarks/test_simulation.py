@@ -26,7 +26,8 @@ from tracewitness.evals.simulation.agents import agent_of
 from tracewitness.evals.simulation.conversation import AgentTurn, UserTurn
 from tracewitness.evals.simulation.journal import Identity, Journal
 from tracewitness.evals.simulation.models import ModelClient
-from tracewitness.evals.simulation.runner import Plan, simulate
+from tracewitness.evals.simulation.plan import Plan
+from tracewitness.evals.simulation.runner import simulate
 from tracewitness.suites import Suite, parse_suite
 from tracewitness.trace import Record
 

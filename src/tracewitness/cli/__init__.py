@@ -19,11 +19,16 @@ __all__ = ["main"]
 
 #: Each command's line of help stands here, so that the list of commands imports none of them.
 _COMMANDS = {
+    "baseline": "List, show, remove and accept baselines of tests.",
     "check": "Check recorded runs against an eval file.",
+    "compare": "Compare two reports.",
     "formats": "List the formats of recordings.",
+    "init": "Write a first test and a first eval file, which pass at once.",
     "read": "Show what is understood of a recording.",
-    "schema": "Print the JSON Schema of eval files, or of traces.",
+    "report": "Write reports of what was checked before.",
+    "schema": "Print the JSON Schema of eval files, traces or reports.",
     "simulate": "Play the cases of an eval file with a live agent.",
+    "validate": "Tell whether eval files can be used.",
 }
 
 

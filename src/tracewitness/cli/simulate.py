@@ -6,33 +6,37 @@ import asyncio
 import math
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import click
 from msgspec import Struct
 
+from tracewitness.cli.agent_options import headers_from, instructions_from
+from tracewitness.cli.own_streams import OwnStreams
+from tracewitness.cli.report_options import ReportOptions, color_of, report_options
+from tracewitness.cli.steady_loop import run_steadily
+from tracewitness.display import plural
 from tracewitness.errors import UsageError
 from tracewitness.evals import SuiteCheck
-from tracewitness.evals.simulation.agents import agent_from
+from tracewitness.evals.simulation.agents import agent_from, without_password
 from tracewitness.evals.simulation.budget import Budget
-from tracewitness.evals.simulation.journal import Identity, Journal, write_results
+from tracewitness.evals.simulation.journal import Identity, Journal, refuse_unwritable, write_results
 from tracewitness.evals.simulation.models import ModelClient, Retries
+from tracewitness.evals.simulation.plan import Limits, Plan, prepare
 from tracewitness.evals.simulation.results import Row
-from tracewitness.evals.simulation.runner import Limits, Plan, prepare, simulate
+from tracewitness.evals.simulation.runner import simulate
 from tracewitness.evals.simulation.traffic import Traffic
 from tracewitness.readers import Run, read_text_trace
-from tracewitness.reports.json_file import JsonReport
+from tracewitness.reports.listening import new_head
 from tracewitness.reports.simulation import SimulatedRun, SimulationConsole, SimulationSummary, progress
 from tracewitness.suites import Suite, load_suite
 
 __all__ = ["command"]
 
 _INTERRUPTED: Final = 130
-
-#: How long tasks that are left over at the end may take to end.
-_GRACE_SECONDS: Final = 1.0
 
 
 def _above_nothing(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:  # noqa: ARG001
@@ -53,6 +57,8 @@ class _Options(Struct, frozen=True):
     agent: str
     tools: str | None
     agent_model: str | None
+    agent_instructions: str | None
+    agent_headers: tuple[str, ...]
     user_model: str | None
     judge_model: str | None
     base_url: str | None
@@ -73,14 +79,21 @@ class _Options(Struct, frozen=True):
     output: str | None
     journal: str | None
     resume: bool
-    json_path: str | None
     quiet: bool
     no_color: bool
+    reports: ReportOptions
 
     def settings(self) -> dict[str, Any]:
         """Return what bears on what a run does; only with the same a simulation can be continued."""
-        fields = ("agent", "tools", "agent_model", "user_model", "judge_model", "base_url", "judge_votes", "opening")
-        return {field: getattr(self, field) for field in (*fields, "runs", "replay")}
+        # Of what may be secret only what tells it apart.
+        instructions = self.agent_instructions
+        told = {
+            "agent": without_password(self.agent),
+            "agent_headers": sorted(header.partition("=")[0] for header in self.agent_headers),
+            "agent_instructions": None if instructions is None else sha256(instructions.encode()).hexdigest()[:16],
+        }
+        fields = ("tools", "agent_model", "user_model", "judge_model", "base_url", "judge_votes", "opening")
+        return told | {field: getattr(self, field) for field in (*fields, "replay")}
 
     def journal_path(self) -> str | None:
         """Return where the journal is: beside the results, unless it is named."""
@@ -94,6 +107,14 @@ class _Options(Struct, frozen=True):
 )
 @click.option("--tools", metavar="MODULE:TOOLS", help="Functions that an agent behind an address calls here.")
 @click.option("--agent-model", metavar="NAME", help="The model's name at the agent's address.")
+@click.option("--agent-instructions", metavar="TEXT", help="What it is told first; @FILE is what stands in a file.")
+@click.option(
+    "--agent-header",
+    "agent_headers",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Sent to the agent's address; $NAME in it is a variable of the environment. May be repeated.",
+)
 @click.option("--user-model", metavar="NAME", help="Who speaks for the user, such as openai:gpt-5.")
 @click.option("--judge-model", metavar="NAME", help="Who judges the expectations; by default the user's model.")
 @click.option("--base-url", metavar="URL", help="A server that speaks OpenAI's protocol, for user and judge.")
@@ -135,7 +156,7 @@ class _Options(Struct, frozen=True):
 @click.option("-o", "--output", metavar="FILE", help="Write the results to FILE, as JSON.")
 @click.option("--journal", metavar="FILE", help="Keep each finished run here at once; by default beside the results.")
 @click.option("--resume", is_flag=True, help="Go on with the journal; no finished run is repeated.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE as JSON.")
+@report_options
 @click.option("-q", "--quiet", is_flag=True, help="Print only what did not pass, and the last lines.")
 @click.option("--no-color", is_flag=True, help="Do not colour; the variable NO_COLOR does the same.")
 def command(**given: Any) -> None:
@@ -143,6 +164,25 @@ def command(**given: Any) -> None:
 
     SUITE is the eval file, YAML or JSON. A model plays the user and pursues the steps of each case, a model judges its
     expectations, and its tool_expectations are checked on what the agent did. A run passes where all three say so.
+
+    \b
+    The agent is one of:
+      module:attribute  a function that takes what the user says and returns what it did, a class of objects
+                        with a method send, or an agent of LangGraph, Pydantic AI, OpenAI's Agents SDK or Google ADK
+      factory:module:attribute  what makes such an agent for each session
+      http://…          an endpoint of the chat-completions protocol; see --agent-model, --agent-header and --tools
+      'cmd: COMMAND'    a command, started for each session, that speaks JSON Lines. On its standard input:
+                          {"type": "start", "session_id": "…", "parameters": {…}}    once; nothing is answered
+                          {"type": "user", "text": "…", "variables": {…}}            for each turn
+                        On its standard output, for each turn, what it did, and then that the turn is over:
+                          {"call": "create_order", "args": {…}, "id": "c1"}
+                          {"result": {…}, "id": "c1"}
+                          {"agent": "I have placed your order."}
+                          {"type": "turn_end", "ended": false}
+                        Other output belongs on standard error.
+
+    What the agent raises, or returns and can't be read, is its failure. A server that it can't reach, that fails or
+    is too slow is infrastructure: such runs are tried again (--retries), and counted apart.
 
     Exit status: 0 all passed, 1 something failed, 2 bad input, 3 only infrastructure failed, or runs are inconclusive
     or were not run. 130 after Ctrl-C, with what was done until then.
@@ -154,15 +194,17 @@ def command(**given: Any) -> None:
         --user-model openai:gpt-5 --runs 5 --parallel 10 -o results.json
       tracewitness check orders.evals.yaml results.json
     """
+    given["agent_instructions"] = instructions_from(given["agent_instructions"])
     options = _Options(**given)
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand among the lines of the runs
     loaded = load_suite(options.suite)
     suite = loaded.select(options.names, options.tags)
-    plan = _plan(options, suite)
-    color = False if options.no_color or os.environ.get("NO_COLOR") else None
-    console = SimulationConsole(suite.source, color=color, quiet=options.quiet)
+    console = SimulationConsole(
+        color=color_of(options.no_color), quiet=options.quiet, to_errors=options.reports.takes_standard_output
+    )
     console.notices(loaded.notices)
-    with ExitStack() as stack:
-        simulation = _Simulation(options, suite, plan, console, stack)
+    with OwnStreams() as streams, ExitStack() as stack:
+        simulation = _Simulation(options, suite, console, streams, stack)
         status = simulation.run()
     if not simulation.all_ended:
         _leave(status)
@@ -176,9 +218,8 @@ def _leave(status: int) -> None:
     os._exit(status)
 
 
-def _plan(options: _Options, suite: Suite) -> Plan:
+def _plan(options: _Options, suite: Suite, traffic: Traffic | None) -> Plan:
     """Return how the cases are run."""
-    traffic = _traffic(options)
     retries = Retries(most=options.retries)
 
     def model(name: str | None) -> ModelClient | None:
@@ -187,7 +228,13 @@ def _plan(options: _Options, suite: Suite) -> Plan:
     user = model(options.user_model)
     judge = user if options.judge_model in (None, options.user_model) else model(options.judge_model)
     return Plan(
-        agent_from(options.agent, tools=options.tools, model=options.agent_model),
+        agent_from(
+            options.agent,
+            tools=options.tools,
+            model=options.agent_model,
+            instructions=options.agent_instructions,
+            headers=headers_from(options.agent_headers),
+        ),
         user,
         judge if any(case.expectations for case in suite.cases) else None,
         judge_votes=options.judge_votes,
@@ -212,68 +259,80 @@ def _traffic(options: _Options) -> Traffic | None:
 class _Simulation:
     """One call of the command, from the journal that is opened to the results that are written.
 
+    All files are found and opened before the agent is: its code runs in this process, may go to another folder and
+    close what it finds open.
+
     Attributes:
-        all_ended: whether all tasks ended. Those of an agent that takes no cancellation don't, and after a second
+        all_ended: whether all that ran has ended. An agent that takes no cancellation does not, and after a second
             Ctrl-C none is waited for: then the event loop can't be closed, and the process is to be left with `_leave`.
     """
 
     def __init__(
-        self, options: _Options, suite: Suite, plan: Plan, console: SimulationConsole, stack: ExitStack
+        self, options: _Options, suite: Suite, console: SimulationConsole, streams: OwnStreams, stack: ExitStack
     ) -> None:
         self.all_ended = False
         self._options = options
         self._suite = suite
-        self._plan = plan
         self._console = console
+        self._streams = streams
         self._checking = SuiteCheck(suite)
-        self._keys = [(case.name, run) for case in suite.cases for run in range(1, plan.runs + 1)]
+        self._tags = {case.name: case.tags for case in suite.cases}
+        self._keys = [(case.name, run) for case in suite.cases for run in range(1, options.runs + 1)]
         self._summary = SimulationSummary([], unfinished=len(self._keys))
         _check_files(options)
+        self._output = None if options.output is None else os.path.realpath(options.output)
+        traffic = _traffic(options)
         self._journal = _open_journal(options, suite, stack)
+        stack.callback(self._forget_empty_journal)
         written = [path for path in (options.suite, options.output, options.journal_path()) if path]
-        self._json = (
-            None
-            if options.json_path is None
-            else stack.enter_context(JsonReport(options.json_path, suite.source, written))
-        )
+        head = new_head(suite.source, "simulate")
+        with streams.used():
+            self._reports = stack.enter_context(options.reports.open(head, console, written))
+        self._plan = _plan(options, suite, traffic)
 
     def run(self) -> int:
         """Run everything, and return the exit status."""
-        self._count_finished()
+        with self._streams.used():
+            self._count_finished()
         try:
-            self._run_loop()
-        except KeyboardInterrupt:
-            self._finish()
-            return _INTERRUPTED
+            run_steadily(self._play(), self._note_end, self._note)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            status = _INTERRUPTED
         except BaseException:
-            self._forget_empty_journal()
+            with suppress(UsageError):  # what was finished is kept, whatever ended the rest
+                self._write_results()
             raise
-        self._finish()
-        return self._summary.exit_status
+        else:
+            status = self._summary.exit_status
+        with self._streams.used():
+            self._finish()
+        return status
 
-    def _run_loop(self) -> None:
-        """Do as `asyncio.run`, but wait for no task that does not end."""
-        runner = asyncio.Runner()
-        try:
-            runner.run(self._play_and_end())
-        finally:
-            if self.all_ended:
-                runner.close()
-
-    async def _play_and_end(self) -> None:
-        try:
-            await self._play()
-        finally:
-            self.all_ended = await _tasks_end()
+    def _note_end(self) -> None:
+        self.all_ended = True
 
     async def _play(self) -> None:
-        await prepare(self._suite, self._plan)
+        if self._summary.unfinished:
+            await prepare(self._suite, self._plan)
         budget = Budget(self._options.max_cost, self._options.max_tokens)
-        with progress(self._summary.unfinished, sys.stderr) as bar:
-            async for row in simulate(self._suite, self._plan, budget=budget, journal=self._journal):
-                report = self._count(row)
-                self._console.simulated(report)
-                bar.advance()
+        runs = simulate(self._suite, self._plan, budget=budget, journal=self._journal, notice=self._note)
+        with progress(self._summary.unfinished, self._streams.errors) as bar:
+            async with aclosing(runs):
+                async for row in runs:
+                    with bar.hidden(), self._streams.used():
+                        self._tell(row)
+                    bar.advance()
+
+    def _tell(self, row: Row) -> None:
+        """Count a run, which prints what came of it."""
+        self._count(row)
+        close_error = row.data.get("close_error")
+        if close_error:
+            self._console.note(f"{row.name}, run {row.key[1]}: its session could not be closed: {close_error}")
+
+    def _note(self, text: str) -> None:
+        with self._streams.used():
+            self._console.note(text)
 
     def _count_finished(self) -> None:
         """Count the runs that the journal has already."""
@@ -282,57 +341,68 @@ class _Simulation:
         for notice in self._journal.notices:
             self._console.note(notice)
         finished = [key for key in self._keys if key in self._journal.finished]
-        for row in self._journal.rows(finished):
-            self._count(row)
-        if finished:
+        with self._console.silenced():
+            for row in self._journal.rows(finished):
+                self._count(row)
+        beyond = len(self._journal.keys.difference(self._keys))
+        if beyond:
+            self._console.note(f"{plural(beyond, 'run')} in {self._journal.path} are more than --runs asks for")
+        if finished and not self._summary.unfinished:
+            told = f"all {plural(len(finished), 'run')} are finished, as {self._journal.path} has it; none is repeated"
+            self._console.note(told if self._options.journal else f"{told}, and without --resume all begins anew")
+        elif finished:
             self._console.note(f"{len(finished)} of {len(self._keys)} runs are in {self._journal.path} already")
 
-    def _count(self, row: Row) -> SimulatedRun:
-        report = self._report(row)
+    def _count(self, row: Row) -> None:
         self._summary.add(row)
         self._summary.unfinished -= 1
-        if self._json is not None:
-            self._json.run(report)
-        return report
+        self._reports.run(self._report(row))
 
     def _report(self, row: Row) -> SimulatedRun:
         """Return the report of a run, with the verdicts that ``tracewitness check`` comes to on the row."""
         name, number = row.key
         place, error = f"run {number}", str(row.data.get("error", ""))
         if error:
-            return SimulatedRun(self._plan.agent.name, number, place, name, name, error=error, row=row)
+            return SimulatedRun(
+                *(self._plan.agent.name, number, place, name, name),
+                error=error,
+                run=number,
+                tags=self._tags[name],
+                data=row.data,
+                row=row,
+            )
         run = Run(self._plan.agent.name, number, place, name, read_text_trace(row.data), data=row.data)
         (checked,) = self._checking.reports([run])
-        return SimulatedRun(run.source, number, place, name, checked.case, checked.verdicts, checked.places, row=row)
+        return SimulatedRun(
+            *(run.source, number, place, name, checked.case, checked.verdicts, checked.places),
+            run=number,
+            tags=checked.tags,
+            trace=checked.trace,
+            data=row.data,
+            row=row,
+        )
 
     def _finish(self) -> None:
         """Write the results, and the counts."""
-        if self._json is not None:
-            self._json.summary(self._summary, self._suite.notices)
-        self._console.totals(self._summary)
+        self._write_results()
+        self._reports.finish(self._summary, self._suite.notices)
         if self._journal is None or self._journal.is_empty:
-            self._forget_empty_journal()
             return
-        if self._options.output is not None:
-            write_results(self._options.output, self._journal.rows(self._keys))
         left = len(self._keys) - len(self._journal.finished.intersection(self._keys))
         if left:
             self._console.note(f"{left} of {len(self._keys)} runs have no result; the same with --resume runs them")
         elif self._options.journal is None:
-            self._journal.remove()  # all that it held is in the results
+            self._journal.complete()  # all that it holds is in the results
+
+    def _write_results(self) -> None:
+        """Write what the journal has of the runs, if anything."""
+        if self._output is not None and self._journal is not None and not self._journal.is_empty:
+            write_results(self._output, self._journal.rows(self._keys))
 
     def _forget_empty_journal(self) -> None:
         """Leave no journal behind where no run was finished."""
         if self._journal is not None and self._journal.is_empty:
             self._journal.remove()
-
-
-async def _tasks_end() -> bool:
-    """End the tasks that are left over, and tell whether they ended soon."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    return not left or not (await asyncio.wait(left, timeout=_GRACE_SECONDS))[1]
 
 
 def _check_files(options: _Options) -> None:
@@ -341,7 +411,7 @@ def _check_files(options: _Options) -> None:
         "the eval file": options.suite,
         "--output": options.output,
         "the journal": options.journal_path(),
-        "--json": options.json_path,
+        **{f"--{form}": path for form, path in options.reports.files.items()},
     }
     names: dict[str, str] = {}
     for name, path in given.items():
@@ -349,13 +419,19 @@ def _check_files(options: _Options) -> None:
             other = names.setdefault(os.path.realpath(path), name)
             if other != name:
                 raise UsageError(f"{path} is {other} and {name} too; each is a file of its own")
-    if options.output is None:
-        return
-    output = Path(options.output)
-    if output.is_dir():
-        raise UsageError(f"{output} is a folder; the results are a file")
-    if not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
-        raise UsageError(f"{output} can't be written: {output.parent} is no folder that can be written to")
+    if options.output == "-":
+        raise UsageError("the results are a file, since what is printed is the report; --json - prints that as JSON")
+    if options.output is not None:
+        _refuse_stream(options.output)
+        refuse_unwritable(Path(os.path.realpath(options.output)), options.output)
+
+
+def _refuse_stream(path: str) -> None:
+    """Raise an error where a file is what is printed to: it is put in its place by another name, and that would go."""
+    for descriptor, name in ((1, "output"), (2, "error output")):
+        with suppress(OSError):
+            if os.path.samestat(Path(path).stat(), os.fstat(descriptor)) and not Path(path).is_dir():
+                raise UsageError(f"{path} is the standard {name}; the results are a file of their own")
 
 
 def _open_journal(options: _Options, suite: Suite, stack: ExitStack) -> Journal | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import shlex
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tracewitness.errors import InfrastructureError
+from tracewitness.errors import AgentError, InfrastructureError
 from tracewitness.evals.simulation.agents import command
 from tracewitness.evals.simulation.agents.command import CommandAgent
 from tracewitness.evals.simulation.conversation import AgentTurn, Usage, UserTurn
@@ -140,6 +141,14 @@ BROKEN: dict[str, tuple[str, str]] = {
     "two events in one": (answering({"agent": "a", "call": "b"}), "an event has one kind, this has call and agent"),
     "an unknown type": (answering({"type": "turn_over"}), "which is no event: an event has one of the keys"),
     "an odd end": (answering({"type": "turn_end", "ended": "no"}), "which ends no turn: Expected `bool`, got `str`"),
+    "an unknown key at the end": (answering({**END, "enede": True}), "unknown field `enede`"),
+    "an unknown usage": (answering({**END, "usage": {"tokens": 5}}), "unknown field `tokens` - at `$.usage`"),
+    "negative tokens": (answering({**END, "usage": {"input_tokens": -1}}), "`int` >= 0 - at `$.usage.input_tokens`"),
+    "a negative cost": (answering({**END, "usage": {"cost": -0.5}}), "`float` >= 0.0 - at `$.usage.cost`"),
+    "an absurd cost": (answering({**END, "usage": {"cost": 1e9}}), "`float` <= 1000000.0 - at `$.usage.cost`"),
+    "absurd tokens": (answering({**END, "usage": {"output_tokens": 10**15}}), "`int` <= 1000000000000 - at "),
+    "a cost that is no number": (answering('{"type": "turn_end", "usage": {"cost": NaN}}'), "`float` >= 0.0"),
+    "an endless cost": (answering('{"type": "turn_end", "usage": {"cost": Infinity}}'), "`float` <= 1000000.0"),
     "a key that stands twice": (answering('{"call": "a", "call": "b"}'), "the key 'call' stands twice"),
     "not UTF-8": (
         'import sys\nsys.stdout.buffer.write(b\'{"agent": "\\xff"}\\n\')\nsys.stdin.read()\n',
@@ -151,7 +160,7 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "dead in a turn": (
         "import sys\nsys.stdin.readline()\nsys.stdin.readline()\nsys.stdout.write('{\"agent\"')\nsys.exit(3)\n",
-        "ended before its turn was over, in the middle of wrote '{\"agent\"' (line 1) (exit status 3)",
+        "ended before its turn was over, in the middle of a line: it wrote '{\"agent\"' (line 1) (exit status 3)",
     ),
     "killed": ("import os\nos.kill(os.getpid(), 9)\n", "ended before its turn was over (exit status -9)"),
     "an exception": ("raise RuntimeError('no database')\n", "RuntimeError: no database"),
@@ -164,19 +173,18 @@ BROKEN: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_command_that_breaks_the_protocol(run_by: Any, name: str) -> None:
-    """What is around the agent failed: the line is shown, how the process ended, and what it had to say."""
+    """It is the agent's failure: the line is shown, how the process ended, and what it had to say."""
     program, problem = BROKEN[name]
-    with pytest.raises(InfrastructureError) as caught:
+    with pytest.raises(AgentError) as caught:
         converse(run_by(program), "hi")
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert not caught.value.transient
 
 
 def test_standard_error_is_read_and_its_end_is_told(run_by: Any) -> None:
     """A process that says much there is not held up."""
     program = "import sys\nsys.stderr.write('x' * 3_000_000 + ' the end\\x1b[2J')\nsys.exit(1)\n"
-    with pytest.raises(InfrastructureError) as caught:
+    with pytest.raises(AgentError) as caught:
         converse(run_by(program), "hi")
     assert str(caught.value).endswith(r"xxx the end\x1b[2J")
     assert len(str(caught.value)) < 1000
@@ -207,8 +215,28 @@ def test_what_comes_after_the_end_of_a_turn_is_an_error(run_by: Any, delay: floa
         finally:
             await session.close()
 
-    with pytest.raises(InfrastructureError, match=r"cancel_order.* after its turn was over"):
+    with pytest.raises(AgentError, match=r"cancel_order.* after its turn was over"):
         asyncio.run(talk())
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.5])
+def test_what_comes_after_the_last_turn_is_an_error(run_by: Any, delay: float) -> None:
+    """The process is read to its end, so that a late call is told and not lost."""
+    with pytest.raises(AgentError, match=r"cancel_order.* \(line 3\) after its last turn was over"):
+        converse(run_by(LATE.replace("DELAY", str(delay))), "hi")
+
+
+def test_what_a_process_that_does_not_end_wrote_is_an_error(run_by: Any) -> None:
+    """It is killed, and what it wrote before that is read."""
+    program = LATE.replace("DELAY", "0.1") + "        time.sleep(60)\n"
+    with pytest.raises(AgentError, match=r"cancel_order.* after its last turn was over"):
+        converse(run_by(program), "hi")
+
+
+def test_an_end_that_is_not_well_is_told(run_by: Any) -> None:
+    """It is no failure of the run: whoever keeps the session's errors has something to keep."""
+    with pytest.raises(InfrastructureError, match=r"did not end well .* \(exit status 4\); it said .*: no disk"):
+        converse(run_by(f"{DESK}\nsys.stderr.write('no disk')\nsys.exit(4)\n"), "hi")
 
 
 def test_a_line_that_is_too_long_after_the_end_of_a_turn_is_an_error(
@@ -216,16 +244,16 @@ def test_a_line_that_is_too_long_after_the_end_of_a_turn_is_an_error(
 ) -> None:
     """Though nothing of it is kept, it is not passed over."""
     monkeypatch.setattr(command, "MAX_LINE", 1024)
-    with pytest.raises(InfrastructureError, match=r"too long.* after its turn was over"):
+    with pytest.raises(AgentError, match=r"too long.* after its turn was over"):
         converse(run_by(answering({"agent": "Done."}, END, {"agent": "x" * 50_000})), "hi", "and now?")
 
 
 def test_lines_and_turns_that_are_too_long(run_by: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "MAX_LINE", 1024 * 1024)
     monkeypatch.setattr(command, "MAX_TURN", 2 * 1024 * 1024)
-    with pytest.raises(InfrastructureError, match=r"wrote a line \(line 2\) of more than 1 MiB"):
+    with pytest.raises(AgentError, match=r"wrote a line \(line 2\) of more than 1 MiB"):
         converse(run_by(answering({"agent": "a"}, {"agent": "x" * 5_000_000})), "hi")
-    with pytest.raises(InfrastructureError, match="wrote more than 2 MiB in one turn"):
+    with pytest.raises(AgentError, match="wrote more than 2 MiB in one turn"):
         converse(run_by('import itertools\nfor _ in itertools.count():\n    print(\'{"agent": "x"}\')\n'), "hi")
     (turn,) = converse(run_by(answering({"agent": "x" * 900_000}, END)), "hi")
     assert len(turn.text) == 900_000
@@ -241,7 +269,7 @@ def test_a_turn_that_takes_too_long(run_by: Any) -> None:
             with pytest.raises(InfrastructureError, match=r"gave no answer in 0.5 s; it said .*: thinking") as caught:
                 await session.send(UserTurn("hi"))
             assert caught.value.transient
-            with pytest.raises(InfrastructureError, match="failed on an earlier turn; the session can't go on"):
+            with pytest.raises(AgentError, match="failed on an earlier turn; the session can't go on"):
                 await session.send(UserTurn("hi"))
         finally:
             await session.close()
@@ -294,6 +322,51 @@ time.sleep(60)
         while is_alive(process) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not is_alive(process)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are looked for in /proc")
+def test_what_left_the_group_is_ended_too(run_by: Any, tmp_path: Path) -> None:
+    """Also what has no parent anymore, in a session of its own, and holds the pipes; no pipe is left open."""
+    pids = tmp_path / "pids"
+    program = f"""
+import os, sys, time
+sys.stdin.readline()
+sys.stdin.readline()
+if not os.fork():
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    open({str(pids)!r} + "~", "w").write(str(os.getpid()))
+    os.rename({str(pids)!r} + "~", {str(pids)!r})
+    time.sleep(60)
+while not os.path.exists({str(pids)!r}):
+    time.sleep(0.01)
+print('{{"type": "turn_end"}}')
+"""
+    converse(run_by(program), "hi")
+    gc.collect()  # a pipe that is left open is a warning, which is an error here
+    process = int(pids.read_text())
+    deadline = time.monotonic() + 10
+    while is_alive(process) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_alive(process)
+
+
+def test_a_pipe_that_another_process_holds_is_closed(run_by: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what left the group can't be found the session ends all the same, and nothing is left open here."""
+    monkeypatch.setattr(command, "_PROCESSES", Path("/nowhere"))
+    program = """
+import os, sys, time
+sys.stdin.readline()
+sys.stdin.readline()
+if not os.fork():
+    os.setsid()
+    time.sleep(5)
+    os._exit(0)
+print('{"type": "turn_end"}')
+"""
+    converse(run_by(program), "hi")
+    gc.collect()
 
 
 def test_a_command_has_a_moment_to_end_by_itself(run_by: Any, tmp_path: Path) -> None:

@@ -663,7 +663,7 @@ def returning_results_of_openai_agents() -> Callable[[], Any]:
     return make
 
 
-def returning_sessions() -> Callable[[], Any]:
+def returning_sessions_of_google_adk() -> Callable[[], Any]:
     """Return what makes functions that return the whole session of Google ADK."""
     agent = made_by_google_adk()
     from google.adk.runners import InMemoryRunner
@@ -692,7 +692,7 @@ def returning_sessions() -> Callable[[], Any]:
         returning_states,
         returning_results_of_pydantic_ai,
         returning_results_of_openai_agents,
-        returning_sessions,
+        returning_sessions_of_google_adk,
     ],
 )
 def test_of_a_framework_s_whole_history_only_the_turn_is_taken(making: Callable[[], Any]) -> None:

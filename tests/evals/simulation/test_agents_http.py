@@ -8,77 +8,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from endpoints import Answer, Endpoint, completion
 
 from tracewitness.errors import InfrastructureError, UsageError
 from tracewitness.evals.simulation.agents.http import ChatAgent
 from tracewitness.evals.simulation.agents.tools import ToolBox
 from tracewitness.evals.simulation.conversation import AgentTurn, Usage, UserTurn
-from tracewitness.evals.simulation.models import Retries
 from tracewitness.trace import Trace
-
-Answer = tuple[int, Any]
-AT_ONCE = Retries(first_delay=0.0)
-NEVER = Retries(most=0)
-
-
-class Endpoint:
-    """A server that answers as it is told to.
-
-    Attributes:
-        asked: the bodies of the requests for completions.
-        headers: their headers.
-        answer: makes a status and a body of a request's body; a body that is bytes is sent as it is.
-        models: what the list of models is answered with.
-    """
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.answer: Callable[[dict[str, Any]], Answer] = lambda _: (200, completion("Hello."))
-        self.models: Answer = (200, {"object": "list", "data": [{"id": "desk-1", "object": "model"}]})
-        endpoint = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                self.give(*endpoint.models)
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.asked.append(body)
-                endpoint.headers.append({name.lower(): value for name, value in self.headers.items()})
-                self.give(*endpoint.answer(body))
-
-            def give(self, status: int, body: Any) -> None:
-                data = body if isinstance(body, bytes) else json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *args: Any) -> None:
-                """Say nothing."""
-
-        class Server(ThreadingHTTPServer):
-            def handle_error(self, *args: Any) -> None:
-                """Say nothing of a client that went away."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 @pytest.fixture
@@ -88,22 +28,6 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     server = Endpoint()
     yield server
     server.close()
-
-
-def completion(text: str | None = None, *calls: tuple[str, str, Any], **fields: Any) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": text, **fields}
-    if calls:
-        message["tool_calls"] = [
-            {
-                "id": call_id,
-                "type": "function",
-                "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
-            }
-            for call_id, name, args in calls
-        ]
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-    usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
-    return {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
 
 
 def scripted(*bodies: Any) -> Callable[[dict[str, Any]], Answer]:
@@ -182,7 +106,6 @@ def test_calls_that_the_server_makes_itself(endpoint: Endpoint) -> None:
 
 SHOP_TOOLS = '''
 import sqlite3
-import threading
 
 made = []
 
@@ -420,17 +343,10 @@ def test_a_key_that_is_refused(endpoint: Endpoint, status: int) -> None:
 def test_statuses(endpoint: Endpoint, status: int, transient: bool) -> None:
     endpoint.answer = lambda _: (status, {"error": {"message": "no\nway"}})
     with pytest.raises(InfrastructureError, match=f"answered with status {status}: ") as caught:
-        converse(ChatAgent(endpoint.url, retries=NEVER), "hi")
+        converse(ChatAgent(endpoint.url), "hi")
     assert caught.value.transient is transient
     assert "\n" not in str(caught.value)
     assert len(endpoint.asked) == 1
-
-
-def test_what_fails_for_the_moment_is_tried_again(endpoint: Endpoint) -> None:
-    answers = iter([(503, {}), (429, b"slow down"), (200, completion("Hello."))])
-    endpoint.answer = lambda _: next(answers)
-    assert converse(ChatAgent(endpoint.url, retries=AT_ONCE), "hi")[0].text == "Hello."
-    assert len(endpoint.asked) == 3
 
 
 GARBAGE: dict[str, Any] = {
@@ -462,7 +378,7 @@ def test_garbage(endpoint: Endpoint, shop: None, name: str, with_tools: bool) ->
     """It is a failure of what is around the agent, or is told with a doubt; it never is another error."""
     answers = iter([(200, GARBAGE[name])])
     endpoint.answer = lambda _: next(answers, (200, completion("Done.")))
-    agent = ChatAgent(endpoint.url, tools="shop_tools:tools" if with_tools else None, retries=NEVER)
+    agent = ChatAgent(endpoint.url, tools="shop_tools:tools" if with_tools else None)
     if name in UNDERSTOOD:
         (turn,) = converse(agent, "hi")
         assert turn.problems or Trace(turn.records).calls

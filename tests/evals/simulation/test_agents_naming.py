@@ -180,7 +180,7 @@ def test_a_name_that_stands_for_no_agent(shop: Path, spec: str) -> None:
 
 @pytest.mark.parametrize("option", [{"tools": "a:b"}, {"model": "m"}, {"headers": {}}, {"instructions": ""}])
 def test_options_that_go_with_an_endpoint(shop: Path, option: Any) -> None:
-    with pytest.raises(UsageError, match=r"goes with an endpoint \(http://…\) only, and the agent is shop_desk:reply"):
+    with pytest.raises(UsageError, match=r"given for an endpoint \(http://…\), and the agent is shop_desk:reply"):
         agent_from("shop_desk:reply", **option)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -232,4 +233,47 @@ def test_results_are_written_whole(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["results.json"]
     write_results(path, [])
     assert json.loads(path.read_bytes()) == []
-    write_results(os.devnull, [row(1)])
+
+
+@pytest.mark.parametrize("name", [os.devnull, "/dev/full", ".", "none/results.json", "/proc/results"])
+def test_what_can_be_no_results(name: str) -> None:
+    """What is no regular file is never put in another file's place, nor written over."""
+    if not Path(name).parent.exists() and name.startswith("/"):
+        pytest.skip(f"there is no {name} here")
+    with pytest.raises(UsageError, match=re.escape(name)):
+        write_results(name, [row(1)])
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_completed_journal_is_begun_anew(path: Path) -> None:
+    """It holds nothing that is not in the results; a row after that is something again."""
+    with Journal(path, IDENTITY) as journal:
+        journal.append(row(1))
+        journal.complete()
+        journal.complete()
+    with Journal(path, IDENTITY, resume=True) as journal:
+        assert journal.finished == journal.keys == {("order", 1)}
+        journal.complete()
+    assert path.read_text("utf-8").count("completed") == 1
+    with Journal(path, Identity.of(suite(case("other")), {})) as journal:
+        assert journal.is_empty
+        journal.append(row(1, name="other"))
+    with pytest.raises(UsageError, match="has 1 row of a simulation already"):
+        Journal(path, IDENTITY)
+    with Journal(path, Identity.of(suite(case("other")), {}), resume=True) as journal:
+        journal.complete()
+        journal.append(row(2, name="other"))
+    with pytest.raises(UsageError, match="has 2 rows of a simulation already"):
+        Journal(path, IDENTITY)
+
+
+def test_a_journal_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where somebody goes to another folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with Journal("j", IDENTITY) as journal:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        journal.append(row(1))
+        assert [each.key for each in journal.rows()] == [("order", 1)]
+        journal.remove()
+    assert list(tmp_path.rglob("*")) == [tmp_path / "elsewhere"]

@@ -163,10 +163,35 @@ class TestVotes:
         assert entry.votes == Votes(votes.count(True), votes.count(False))
         assert judgement.usage.requests == len(votes)
 
-    def test_the_split_is_shown(self) -> None:
-        answers = [opinions((1, met, why)) for met, why in ((False, "Rude."), (True, "Kind."), (True, "Nice."))]
-        (entry,) = judge(answering(*answers), (POLITE,), 3).entries
-        assert entry.justification == "2 Met, 1 Not Met. Kind. Against it: Rude."
+    @pytest.mark.parametrize(
+        ("votes", "words"),
+        [
+            ([True], "Kind."),
+            ([False], "Rude."),
+            ([None], "The judge gave no verdict."),
+            ([True, True, False], "2 Met, 1 Not Met. Met: Kind. Not Met: Rude."),
+            ([True, False, False], "1 Met, 2 Not Met. Not Met: Rude. Met: Kind."),
+            ([True, True, True], "3 Met, 0 Not Met. Met: Kind."),
+            ([True, False], "1 Met, 1 Not Met. A tie is Not Met. Not Met: Rude. Met: Kind."),
+            ([True, True, None], "2 Met, 0 Not Met, 1 missing. Met: Kind."),
+            ([False, False, None], "0 Met, 2 Not Met, 1 missing. Not Met: Rude."),
+            ([True, None, None], "1 Met, 0 Not Met, 2 missing. Too many verdicts are missing to decide. Met: Kind."),
+            (
+                [True, False, None],
+                "1 Met, 1 Not Met, 1 missing. Too many verdicts are missing to decide. Not Met: Rude. Met: Kind.",
+            ),
+            ([None, None, None], "The judge gave no verdict."),
+        ],
+    )
+    def test_the_split_is_shown(self, votes: list[bool | None], words: str) -> None:
+        """The deciding side first, with the reason of each; of a single vote only its reason."""
+        answers = [opinions(*([] if met is None else [(1, met, "Kind." if met else "Rude.")])) for met in votes]
+        (entry,) = judge(answering(*answers), (POLITE,), len(votes)).entries
+        assert entry.justification == words
+
+    def test_a_verdict_without_a_reason_says_so(self) -> None:
+        (entry,) = judge(answering(opinions((1, True, " "))), (POLITE,), 3).entries
+        assert entry.justification == "3 Met, 0 Not Met. Met: The judge gave no reason."
 
     @pytest.mark.parametrize(
         ("votes", "status", "decided"),

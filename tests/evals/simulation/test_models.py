@@ -323,7 +323,10 @@ class TestPreparing:
             ("gpt-5", "no model gpt-5: Unknown model"),
             ("nobody:gpt-5", "a name is provider:model"),
             ("openai:gpt-5", "OPENAI_API_KEY"),
-            ("anthropic:claude-sonnet-4-5", "no model anthropic:claude-sonnet-4-5: Set the `ANTHROPIC_API_KEY`"),
+            (
+                "anthropic:claude-sonnet-4-5",
+                "needs a key that is not there; set the environment variable ANTHROPIC_API_KEY",
+            ),
         ],
     )
     def test_an_unknown_name_and_a_missing_key(self, name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:

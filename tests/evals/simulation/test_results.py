@@ -155,7 +155,7 @@ def test_an_error_keeps_what_happened_until_then() -> None:
     try:
         raise ValueError("no \ud800 stock")
     except ValueError as error:
-        row = error_row(played(), "agent", error, with_traceback=True)
+        row = error_row(played(), "agent", error, error)
     assert (row.outcome, row.data["error_kind"], row.data["error"]) == (
         "failed",
         "agent",

@@ -28,13 +28,14 @@ from scripted_agents import CREATED, LIE, ORDER, ScriptedAgent, ScriptedSession,
 from scripted_models import prompt_of
 
 from tracewitness.errors import InfrastructureError, UsageError
-from tracewitness.evals.simulation import runner
+from tracewitness.evals.simulation import agent_task, attempt, runner
 from tracewitness.evals.simulation.budget import Budget
 from tracewitness.evals.simulation.conversation import AgentTurn, UserTurn
 from tracewitness.evals.simulation.journal import Identity, Journal
 from tracewitness.evals.simulation.models import ModelClient, Retries
+from tracewitness.evals.simulation.plan import Limits, Plan, prepare
 from tracewitness.evals.simulation.results import Row
-from tracewitness.evals.simulation.runner import Limits, Plan, prepare, simulate
+from tracewitness.evals.simulation.runner import simulate
 from tracewitness.evals.simulation.traffic import Traffic
 from tracewitness.suites import Step, Suite
 from tracewitness.trace import Record
@@ -228,7 +229,7 @@ def test_an_agent_that_takes_no_cancellation_is_left(
     limits: Limits, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run is a time-out like any other, and the session is closed."""
-    monkeypatch.setattr(runner, "_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(agent_task, "_GRACE_SECONDS", 0.05)
     agent = ScriptedAgent(_stubborn)
     (row,), left = left_behind(plan(agent, limits=limits, retries=Retries(most=0)))
     assert (row.outcome, left) == ("infrastructure", 1)
@@ -239,8 +240,8 @@ def test_an_agent_that_takes_no_cancellation_is_left(
 
 def test_a_close_that_takes_no_cancellation_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run was played all the same."""
-    monkeypatch.setattr(runner, "_GRACE_SECONDS", 0.05)
-    monkeypatch.setattr(runner, "_CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(agent_task, "_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(attempt, "CLOSE_SECONDS", 0.05)
 
     async def close(session: ScriptedSession) -> None:
         await _stubborn(UserTurn(""), session)

@@ -11,8 +11,9 @@ from tracewitness.evals.simulation.conversation import Agent, AgentTurn, Convers
 from tracewitness.evals.simulation.journal import Identity, Journal, write_results
 from tracewitness.evals.simulation.judge import Judge
 from tracewitness.evals.simulation.models import ModelClient, Retries
+from tracewitness.evals.simulation.plan import Limits, Plan, prepare
 from tracewitness.evals.simulation.results import Row
-from tracewitness.evals.simulation.runner import Limits, Plan, prepare, simulate
+from tracewitness.evals.simulation.runner import simulate
 from tracewitness.evals.simulation.traffic import Traffic
 from tracewitness.evals.simulation.user import SimulatedUser
 

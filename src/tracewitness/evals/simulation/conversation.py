@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from msgspec import UNSET, Struct
 
+from tracewitness.display import show
+from tracewitness.errors import AgentError
 from tracewitness.trace import Problem, Record, Trace
 
-__all__ = ["Agent", "AgentTurn", "Conversation", "Session", "Usage", "UserTurn"]
+__all__ = ["MOST_COST", "MOST_TOKENS", "Agent", "AgentTurn", "Conversation", "Session", "Usage", "UserTurn"]
+
+#: More than any turn of an agent can use: what is beyond is a mistake, and would end a budget.
+MOST_TOKENS: Final = 10**12
+MOST_COST: Final = 10**6
 
 
 class Usage(Struct, frozen=True):
@@ -25,6 +31,17 @@ class Usage(Struct, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = 0.0
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it as the usage of one turn; empty where nothing is. An agent can tell anything."""
+        counts = {name: getattr(self, name) for name in ("requests", "input_tokens", "output_tokens")}
+        for name, count in counts.items():
+            if not isinstance(count, int) or not 0 <= count <= MOST_TOKENS:
+                return f"{name} is a number from 0 to {MOST_TOKENS:,}, not {show(count)}"
+        if self.cost is None or (isinstance(self.cost, (int, float)) and 0 <= self.cost <= MOST_COST):
+            return ""
+        return f"cost is None or a number of dollars from 0 to {MOST_COST:,}, not {show(self.cost)}"
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -81,13 +98,18 @@ class Session(Protocol):
         """Send a user's turn and wait for what the agent does.
 
         Raises:
-            InfrastructureError: it could not be asked, or what it gave can't be understood. What an agent that runs
-                in this process raises passes through.
+            AgentError: what it gave can't be understood.
+            InfrastructureError: it could not be asked. What an agent that runs in this process raises passes through;
+                whose failure that is, `failures` says.
         """
         ...
 
     async def close(self) -> None:
-        """Free what the session holds. It is called once, also after an error."""
+        """Free what the session holds. It is called once, also after an error.
+
+        Raises:
+            AgentError: the agent did something after its last turn. The run fails by it; by no other error.
+        """
         ...
 
 
@@ -145,7 +167,13 @@ class Conversation:
         self.records.append(Record(user=turn.text))
 
     def add_agent(self, turn: AgentTurn) -> None:
-        """Add what the agent did."""
+        """Add what the agent did.
+
+        Raises:
+            AgentError: it says that it used what can't be.
+        """
+        if turn.usage.problem:
+            raise AgentError(f"the agent tells a usage that can't be: {turn.usage.problem}")
         self.records += turn.records
         self.problems += turn.problems
         self.usage += turn.usage

@@ -1,8 +1,9 @@
 """The journal of a simulation: each finished run is in it, safely, before anybody is told of the run.
 
 It is a file of JSON Lines. The first line says what is simulated; a line for each process that wrote into it says which
-one; all others are rows, each written at once and synced. A process that was killed leaves at most one torn line at the
-end. The file is locked while a process has it, so that two never write into it at once.
+one; all others are rows, each written at once and synced, or say that all is done and the results are written. A
+process that was killed leaves at most one torn line at the end. The file is locked while a process has it, so that two
+never write into it at once.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tracewitness.errors import UsageError
 from tracewitness.evals.simulation.results import Row
 from tracewitness.suites import Suite
 
-__all__ = ["Identity", "Journal", "write_results"]
+__all__ = ["Identity", "Journal", "refuse_unwritable", "write_results"]
 
 _KIND: Final = "tracewitness simulate"
 _VERSION: Final = 1
@@ -77,10 +78,11 @@ class Journal:
     Arguments:
         path: the file; it is made where there is none.
         identity: what is simulated.
-        resume: whether to go on with what is there. Without it, a file that has rows is refused.
+        resume: whether to go on with what is there. Without it, a file that has rows is refused, unless all of its
+            simulation is done: then it is begun anew.
 
     Attributes:
-        path: the file.
+        path: the file, as it was given.
         notices: what the user should know, a line each.
 
     Raises:
@@ -89,10 +91,13 @@ class Journal:
 
     def __init__(self, path: str | Path, identity: Identity, *, resume: bool = False) -> None:
         self.path = Path(path)
+        # Code of the agent that runs in this process may go to another folder.
+        self._place = self.path.absolute()
         self.notices: list[str] = []
+        self._is_completed = False
         self._places: dict[Key, tuple[int, int]] = {}
         self._conclusive: set[Key] = set()
-        self._file = _open_locked(self.path)
+        self._file = _open_locked(self._place, self.path)
         try:
             self._begin(identity, resume=resume)
         except BaseException:
@@ -109,6 +114,21 @@ class Journal:
         """Whether it has no row."""
         return not self._places
 
+    @property
+    def keys(self) -> frozenset[Key]:
+        """The runs that have a row."""
+        return frozenset(self._places)
+
+    def complete(self) -> None:
+        """Note that all is done and what it holds is in the results: who simulates again begins anew.
+
+        Raises:
+            UsageError: it can't be written.
+        """
+        if not self._is_completed:
+            self._write(_line({"completed": True}))
+        self._is_completed = True
+
     def append(self, row: Row) -> None:
         """Write a row, and wait until it is on the disk. A later row of the same run stands in the place of an earlier.
 
@@ -116,6 +136,7 @@ class Journal:
             UsageError: it can't be written, since the disk is full for example.
         """
         line = b'{"row":' + row.encoded() + b"}\n"
+        self._is_completed = False
         self._places[row.key] = (self._write(line), len(line))
         if row.is_conclusive:
             self._conclusive.add(row.key)
@@ -139,7 +160,7 @@ class Journal:
         """Close the file and delete it."""
         if sys.platform == "win32":  # there an open file can't be deleted
             self.close()
-        self.path.unlink(missing_ok=True)
+        self._place.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
@@ -157,7 +178,7 @@ class Journal:
     def _begin(self, identity: Identity, *, resume: bool) -> None:
         """Read what is there, and write who goes on with it."""
         has_header = self._read(identity, check=resume)
-        if self._places and not resume:
+        if self._places and not resume and not self._is_completed:
             count = len(self._places)
             raise UsageError(
                 f"{self.path} has {count} {'row' if count == 1 else 'rows'} of a simulation already; "
@@ -165,8 +186,11 @@ class Journal:
             )
         if not (has_header and resume):
             self._cut(0)
+            self._places.clear()
+            self._conclusive.clear()
+            self._is_completed = False
             self._write(_line(identity.header()) + _line({"process": _this_process()}))
-            _sync_folder(self.path)
+            _sync_folder(self._place)
         else:
             self._write(_line({"process": _this_process()}))
 
@@ -188,8 +212,8 @@ class Journal:
             raise UsageError(f"{self.path} is a journal of version {show(header.get('version'))}, not {_VERSION}")
         differences = identity.differences(header) if check else []
         if differences:
-            what = "; ".join(differences)
-            raise UsageError(f"{self.path} is the journal of another simulation: {what}; name another with --journal")
+            what = f"{self.path} is the journal of another simulation: {'; '.join(differences)}"
+            raise UsageError(f"{what}; without --resume this one is begun anew, or name another with --journal")
         self._read_lines(reader, len(first))
         return True
 
@@ -211,8 +235,11 @@ class Journal:
             self.notices.append(f"{self.path}, line {number}: the last line was torn, so its run is not in the journal")
 
     def _enter(self, entry: Any, number: int, start: int, length: int) -> None:
+        if isinstance(entry, Mapping) and entry.get("completed") is True:
+            self._is_completed = True
         if not isinstance(entry, Mapping) or "row" not in entry:
             return
+        self._is_completed = False
         try:
             row = Row.from_data(entry["row"])
         except UsageError as error:
@@ -262,17 +289,21 @@ def _this_process() -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------------- the lock
 
 
-def _open_locked(path: Path) -> io.FileIO:
+def _open_locked(path: Path, shown: Path) -> io.FileIO:
     """Open a file for this process alone.
+
+    Arguments:
+        path: the file.
+        shown: its name in messages.
 
     Raises:
         UsageError: it can't be opened, or another process has it.
     """
     while True:
-        file = _open(path)
+        file = _open(path, shown)
         if not _lock(file):
             with file:
-                raise UsageError(f"{path} is in use{_by_whom(file)}; wait for it, or name another with --journal")
+                raise UsageError(f"{shown} is in use{_by_whom(file)}; wait for it, or name another with --journal")
         with suppress(OSError):
             # Whoever had it may have deleted it in between: a lock on a file that nobody finds keeps nobody out.
             if os.path.samestat(path.stat(), os.fstat(file.fileno())):
@@ -280,15 +311,15 @@ def _open_locked(path: Path) -> io.FileIO:
         file.close()
 
 
-def _open(path: Path) -> io.FileIO:
+def _open(path: Path, shown: Path) -> io.FileIO:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     except OSError as error:
-        raise UsageError(f"{path} can't be written: {error.strerror or error}; name another with --journal") from error
+        raise UsageError(f"{shown} can't be written: {error.strerror or error}; name another with --journal") from error
     file = io.FileIO(descriptor, "r+b")  # without a buffer: a row is one write
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         file.close()
-        raise UsageError(f"{path} is no regular file; a journal is read again, so name another with --journal")
+        raise UsageError(f"{shown} is no regular file; a journal is read again, so name another with --journal")
     return file
 
 
@@ -357,17 +388,14 @@ def _sync_folder(path: Path) -> None:
 
 
 def write_results(path: str | Path, rows: Iterable[Row]) -> None:
-    """Write rows as a JSON array: the whole file or none. What is no regular file is written to as it is.
+    """Write rows as a JSON array: the whole file or none.
 
     Raises:
         UsageError: it can't be written.
     """
     target = Path(os.path.realpath(path))
+    refuse_unwritable(target, path)
     try:
-        if target.exists() and not target.is_file():
-            with target.open("wb") as file:
-                _write_array(file, rows)
-            return
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -380,6 +408,29 @@ def write_results(path: str | Path, rows: Iterable[Row]) -> None:
             Path(name).unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"{path} can't be written: {error.strerror or error}") from error
+
+
+def refuse_unwritable(target: Path, shown: str | Path) -> None:
+    """Raise an error where a file can't be written whole: found out by writing another into its folder.
+
+    Arguments:
+        target: the file.
+        shown: its name in messages.
+
+    Raises:
+        UsageError: it is no regular file, or its folder can't be written to.
+    """
+    if target.is_dir():
+        raise UsageError(f"{shown} is a folder; the results are a file")
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{shown} is no regular file; the results are one, which is put in its place when it is whole")
+    if not target.parent.is_dir():
+        raise UsageError(f"{shown} can't be written: {target.parent} is no folder")
+    try:
+        with tempfile.TemporaryFile(prefix=f".{target.name}.", dir=target.parent):
+            pass
+    except OSError as error:
+        raise UsageError(f"{shown} can't be written into its folder: {error.strerror or error}") from error
 
 
 def _write_array(file: IO[bytes], rows: Iterable[Row]) -> None:

@@ -48,6 +48,11 @@ class Votes(Struct, frozen=True):
     not_met: int = 0
     missing: int = 0
 
+    @property
+    def total(self) -> int:
+        """How many votes there were."""
+        return self.met + self.not_met + self.missing
+
     def __str__(self) -> str:
         said = f"{self.met} Met, {self.not_met} Not Met"
         return f"{said}, {self.missing} missing" if self.missing else said
@@ -189,10 +194,20 @@ def _entry(expectation: JudgedExpectation, opinions: Sequence[Opinion | None]) -
 
 
 def _justification(given: Sequence[Opinion], votes: Votes, *, met: bool, decided: bool) -> str:
-    """Return the words of the first vote on each side, the deciding one first."""
-    sides = [next((each.justification for each in given if each.met is side), "") for side in (met, not met)]
-    if votes.met + votes.not_met + votes.missing == 1:
-        return sides[0] if decided else "The judge gave no verdict."
-    why = "" if decided else "Verdicts are missing, so the votes decide nothing. "
-    against = f" Against it: {sides[1]}" if sides[1] else ""
-    return f"{votes}. {why}{sides[0]}{against}".rstrip()
+    """Return the words of the first vote on each side, the deciding one first; of several votes after the split."""
+    if not given:
+        return "The judge gave no verdict."
+    words = {side: _words(given, side) for side in (met, not met) if any(each.met is side for each in given)}
+    if votes.total == 1:
+        return words[met]
+    why = "" if decided else " Too many verdicts are missing to decide."
+    if votes.met == votes.not_met and not votes.missing:
+        why = " A tie is Not Met."
+    sides = (f" {'Met' if side else 'Not Met'}: {said}" for side, said in words.items())
+    return f"{votes}.{why}{''.join(sides)}"
+
+
+def _words(given: Sequence[Opinion], side: bool) -> str:
+    """Return the reason of the first vote on a side that gives one."""
+    reasons = (each.justification.strip() for each in given if each.met is side)
+    return next(filter(None, reasons), "The judge gave no reason.")

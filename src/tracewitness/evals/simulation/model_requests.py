@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final, Generic, TypeVar, cast
 
 from msgspec import UNSET
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic_ai import Agent, ModelRetry, RunContext
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -31,9 +31,10 @@ from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings  # noqa: TC002 - Pydantic AI may read the annotations
 
-from tracewitness.display import printable
+from tracewitness.display import plural, printable
 from tracewitness.errors import InfrastructureError, UsageError
 from tracewitness.evals.simulation.conversation import Usage
+from tracewitness.evals.simulation.failures import is_transient_status
 from tracewitness.evals.simulation.models import Retries, retrying
 from tracewitness.evals.simulation.traffic import Exchange, Part, Response
 
@@ -45,6 +46,8 @@ _ASKED_AGAIN: Final = 2
 _PROBE_SECONDS: Final = 10.0
 _CAN_LOOK_UP: Final = frozenset({"AsyncAnthropic", "AsyncGroq", "AsyncOpenAI"})
 _UNREACHABLE: Final = frozenset({"APIConnectionError", "APITimeoutError"})
+#: How Pydantic AI's providers write the name of a variable that is not set.
+_VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]*_[A-Z0-9_]+)`")
 _TRANSIENT: Final = (
     ModelConnectionError,
     ModelRateLimitError,
@@ -52,7 +55,6 @@ _TRANSIENT: Final = (
     ModelServerError,
     ModelUnavailableError,
 )
-_TRANSIENT_STATUS: Final = frozenset({408, 409, 425, 429})
 
 
 class Asking(Generic[T]):
@@ -92,14 +94,26 @@ class Asking(Generic[T]):
         return Exchange(tuple(_recorded(response) for response in self.responses), self.usage)
 
     async def run(
-        self, model: Model, settings: Mapping[str, Any], retries: Retries, model_name: str, purpose: str
+        self,
+        model: Model,
+        settings: Mapping[str, Any],
+        retries: Retries,
+        model_name: str,
+        purpose: str,
+        tell: Callable[[InfrastructureError], None],
     ) -> T:
         """Ask a model.
+
+        Arguments:
+            model, settings: what is asked, and how.
+            retries: how requests that failed for the moment are tried again.
+            model_name, purpose: for messages.
+            tell: is told what failed before a request is tried again.
 
         Raises:
             InfrastructureError: there is no answer that fits.
         """
-        kept = _KeepingModel(model, retries, model_name, self)
+        kept = _KeepingModel(model, retries, model_name, self, tell)
         # One place decides what is tried again and how long to wait: not the provider's package too.
         once = {} if "max_retries" in model.unsupported_settings else {"max_retries": 0}
         return await self._run(kept, once | dict(settings), model_name, purpose)
@@ -127,8 +141,16 @@ class Asking(Generic[T]):
 class _KeepingModel(WrapperModel):
     """A model whose requests are tried again, and whose responses are kept."""
 
-    def __init__(self, wrapped: Model, retries: Retries, name: str, asking: Asking[Any]) -> None:
+    def __init__(
+        self,
+        wrapped: Model,
+        retries: Retries,
+        name: str,
+        asking: Asking[Any],
+        tell: Callable[[InfrastructureError], None],
+    ) -> None:
         super().__init__(wrapped)
+        self._tell = tell
         self._retries = retries
         self._name = name
         self._asking = asking
@@ -144,7 +166,7 @@ class _KeepingModel(WrapperModel):
                 return await self.wrapped.request(messages, model_settings, model_request_parameters)
 
         try:
-            response = await retrying(once, self._retries)
+            response = await retrying(once, self._retries, self._tell)
         except BaseException:
             self._asking.interrupted = True
             raise
@@ -195,8 +217,17 @@ def make_model(name: str | Model, base_url: str | None) -> Model:
         raise UsageError(f"{printable(name)} needs a package that is missing: {printable(str(error))}") from error
     except Exception as error:  # providers' own packages raise what they like where a key or a region is missing
         reason = str(error).partition(" To try Pydantic AI")[0].rstrip(".")
+        variables = _VARIABLE.findall(reason)
+        if variables:
+            missing = "a key" if any(re.search("KEY|TOKEN", variable) for variable in variables) else "a setting"
+            told = f"the model {printable(name)} needs {missing} that is not there"
+            raise UsageError(f"{told}; set the environment variable {_either(variables)}") from error
         hint = "; a name is provider:model, such as openai:gpt-5" if reason.startswith("Unknown model") else ""
         raise UsageError(f"no model {printable(name)}: {printable(reason, 400)}{hint}") from error
+
+
+def _either(variables: Iterable[str]) -> str:
+    return " or ".join(dict.fromkeys(variables))
 
 
 def _compatible_model(name: str, base_url: str) -> Model:
@@ -284,8 +315,23 @@ def _as_infrastructure_errors(model_name: str, what: str) -> Iterator[None]:
         reason = f"the model {printable(model_name)} failed: {_what_failed(error)}"
         raise InfrastructureError(reason, transient=_is_transient(error)) from error
     except (AgentRunError, UserError) as error:
-        reason = " ".join(str(error.__cause__ or error).split())
-        raise InfrastructureError(f"the model {printable(model_name)} {what}: {printable(reason, 300)}") from error
+        reason = f"the model {printable(model_name)} {what}: {_what_is_wrong(error.__cause__ or error)}"
+        raise InfrastructureError(reason) from error
+    except (InfrastructureError, UsageError):
+        raise
+    except Exception as error:  # a provider's package may trip over an answer that is none
+        reason = f"the model {printable(model_name)} {what}: its client library raised {type(error).__name__} at it"
+        raise InfrastructureError(f"{reason}; does the server speak its protocol?") from error
+
+
+def _what_is_wrong(error: BaseException) -> str:
+    """Say on one line what a model's answer lacks; of what does not fit a form the first thing."""
+    if not isinstance(error, ValidationError):
+        return printable(" ".join(str(error).split()), 300)
+    first, *others = error.errors(include_url=False, include_context=False, include_input=False)
+    place = ".".join(map(str, first["loc"]))
+    more = f", and {plural(len(others), 'more thing')}" if others else ""
+    return printable(f"{f'{place}: ' if place else ''}{first['msg']}{more}", 300)
 
 
 def _is_transient(error: ModelAPIError) -> bool:
@@ -293,7 +339,7 @@ def _is_transient(error: ModelAPIError) -> bool:
         return True
     if isinstance(error, ModelQuotaExceededError) or not isinstance(error, ModelHTTPError):
         return False
-    return error.status_code in _TRANSIENT_STATUS or error.status_code >= 500
+    return is_transient_status(error.status_code)
 
 
 def _what_failed(error: ModelAPIError) -> str:

@@ -67,8 +67,17 @@ class Retries(Struct, frozen=True):
 _RETRIES = Retries()
 
 
-async def retrying(action: Callable[[], Awaitable[T]], retries: Retries = _RETRIES) -> T:
+async def retrying(
+    action: Callable[[], Awaitable[T]],
+    retries: Retries = _RETRIES,
+    tell: Callable[[InfrastructureError], None] | None = None,
+) -> T:
     """Return what ``action`` returns, trying again where it fails for the moment.
+
+    Arguments:
+        action: what is tried.
+        retries: how often, and how long is waited in between.
+        tell: is told what failed before each wait.
 
     Raises:
         InfrastructureError: it failed for good, or too often. Other errors pass at once.
@@ -80,6 +89,8 @@ async def retrying(action: Callable[[], Awaitable[T]], retries: Retries = _RETRI
             if not error.transient:
                 raise
             delay = retries.delay(attempt, error)
+            if tell is not None:
+                tell(error)
         await retries.sleep(delay)
     return await action()
 
@@ -99,6 +110,7 @@ class ModelClient:
     Attributes:
         name: the model's name.
         usage: what it was used for through this client, answers that came to nothing included.
+        trouble: why the last request that is not answered yet failed; empty where none has.
     """
 
     def __init__(
@@ -112,6 +124,7 @@ class ModelClient:
     ) -> None:
         self.name = name if isinstance(name, str) else name.model_id
         self.usage = Usage()
+        self.trouble = ""
         self._traffic = traffic
         self._run_traffic = None if traffic is None else RunTraffic.outside_runs(traffic)
         self._settings = dict(settings or {})
@@ -121,7 +134,7 @@ class ModelClient:
     def within(self, traffic: RunTraffic | None) -> ModelClient:
         """Return a client of the same model for one run, with the run's traffic and a usage of its own."""
         client = copy.copy(self)
-        client.usage = Usage()
+        client.usage, client.trouble = Usage(), ""
         client._run_traffic = traffic
         return client
 
@@ -184,10 +197,14 @@ class ModelClient:
     async def _ask_model(self, asking: Asking[T], purpose: str) -> Answer[T]:
         model = await self._connection.open()
         try:
-            output = await asking.run(model, self._settings, self._retries, self.name, purpose)
+            output = await asking.run(model, self._settings, self._retries, self.name, purpose, self._note_trouble)
         finally:
             self.usage += asking.usage
+        self.trouble = ""
         return Answer(output, asking.usage)
+
+    def _note_trouble(self, error: InfrastructureError) -> None:
+        self.trouble = error.problem
 
 
 class _Connection:

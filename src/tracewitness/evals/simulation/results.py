@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from tracewitness.display import show
-from tracewitness.errors import UsageError
+from tracewitness.errors import AgentError, InfrastructureError, UsageError
 from tracewitness.evals.simulation.conversation import Conversation, Usage
 from tracewitness.evals.simulation.judge import JudgedEntry, Judgement
 from tracewitness.evals.simulation.user import StepProgress
@@ -176,15 +176,16 @@ def finished_row(played: Played, judgement: Judgement) -> Row:
     return Row(data)
 
 
-def error_row(played: Played, kind: ErrorKind, error: BaseException, *, with_traceback: bool = False) -> Row:
+def error_row(played: Played, kind: ErrorKind, error: BaseException, raised: BaseException | None = None) -> Row:
     """Make the row of a run that an error ended; it keeps what happened until then.
 
     Arguments:
         kind: whether the agent failed, or something around it.
-        with_traceback: whether the row tells where the error was raised.
+        error: what ended it.
+        raised: what was raised by code that is not this library's, whose traceback is kept.
     """
     lines = traceback.format_exception_only(error)
-    message = str(error) if kind == "infrastructure" and not with_traceback else "".join(lines).strip()
+    message = str(error) if isinstance(error, (AgentError, InfrastructureError)) else "".join(lines).strip()
     data = _beginning(played)
     data |= {
         "passed": False,
@@ -192,8 +193,8 @@ def error_row(played: Played, kind: ErrorKind, error: BaseException, *, with_tra
         "error": _text(message or type(error).__name__, _MOST_ERROR),
         "error_kind": kind,
     }
-    if with_traceback:
-        data["traceback"] = _text("".join(traceback.format_exception(error)), _MOST_ERROR)
+    if raised is not None:
+        data["traceback"] = _text("".join(traceback.format_exception(raised)), _MOST_ERROR)
     return Row(data | _account(played) | {"usage": played.spent.to_dict()})
 
 

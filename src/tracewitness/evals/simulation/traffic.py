@@ -124,7 +124,7 @@ class Traffic:
             raise UsageError(f"{path}: no folder to record into: {error.strerror}; name another one") from error
         if not os.access(path, os.W_OK):
             raise UsageError(f"{path}: nothing can be written into this folder; name another one")
-        return cls(path, replays=False)
+        return cls(path.absolute(), replays=False)
 
     @classmethod
     def replay(cls, directory: str | Path) -> Traffic:
@@ -136,7 +136,7 @@ class Traffic:
         path = Path(directory)
         if next(path.glob(f"*/run-*/{_FILES}"), None) is None:
             raise UsageError(f"{path}: no model traffic was recorded here; record it first with --record {path}")
-        return cls(path, replays=True)
+        return cls(path.absolute(), replays=True)
 
     def of_run(self, case: str, run: int) -> RunTraffic:
         """Begin with the traffic of a run: all counts start again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Final, cast
@@ -15,7 +16,7 @@ from tracewitness.evals.simulation.agents.frameworks import framework_agent
 from tracewitness.evals.simulation.agents.importing import import_attribute
 from tracewitness.evals.simulation.conversation import Agent
 
-__all__ = ["agent_from", "agent_of"]
+__all__ = ["agent_from", "agent_of", "without_password"]
 
 _COMMANDS: Final = ("cmd:", "command:")
 _FACTORY: Final = "factory:"
@@ -52,10 +53,11 @@ def agent_from(
     """
     if spec.startswith(_ENDPOINTS):
         return _endpoint(spec, tools=tools, model=model, instructions=instructions, headers=headers)
-    given = {"tools": tools, "model": model, "instructions": instructions, "headers": headers}
+    given = {"tools": tools, "a model": model, "instructions": instructions, "headers": headers}
     for option, value in given.items():
         if value is not None:
-            raise UsageError(f"{option} goes with an endpoint (http://…) only, and the agent is {printable(spec)}")
+            reason = f"{option} can only be given for an endpoint (http://…), and the agent is {printable(spec)}"
+            raise UsageError(f"{reason}; leave that out, or let the agent's own code do it")
     for prefix in _COMMANDS:
         if spec.startswith(prefix):
             return CommandAgent(spec.removeprefix(prefix).strip())
@@ -65,6 +67,15 @@ def agent_from(
         raise UsageError(f"an agent is named {forms}, not {show(spec)}")
     value = import_attribute(name, "an agent")
     return _made_by(value, name) if spec.startswith(_FACTORY) else agent_of(value, name)
+
+
+def without_password(spec: str) -> str:
+    """Return what names an agent without the user and password that an address may have in it.
+
+    >>> without_password("https://me:secret@shop.test/v1")
+    'https://shop.test/v1'
+    """
+    return re.sub("^(https?://)[^/?#]*@", r"\1", spec)
 
 
 def agent_of(value: Any, name: str = "") -> Agent:
@@ -124,11 +135,11 @@ def _endpoint(spec: str, **options: Any) -> Agent:
         has_host = False
     if not has_host:
         raise UsageError(
-            f"the address of the agent has no host: {printable(spec)}; it is such as http://localhost:8000/v1"
+            f"the address of the agent has no host: {printable(without_password(spec))}; it is such as http://localhost:8000/v1"
         )
     try:
         from tracewitness.evals.simulation.agents.http import ChatAgent
     except ImportError as error:
         reason = f"endpoints are asked by OpenAI's client, which can't be imported ({error})"
         raise UsageError(f"{reason}; install it: pip install 'tracewitness[simulate]'") from error
-    return ChatAgent(spec, **options)
+    return ChatAgent(spec, name=without_password(spec), **options)

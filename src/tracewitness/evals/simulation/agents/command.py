@@ -15,8 +15,11 @@ turn is over::
 
 ``ended`` is true where the session is over; ``usage`` may stand beside it, with ``requests``, ``input_tokens``,
 ``output_tokens`` and ``cost``. Empty lines are skipped. What else there is to say belongs on standard error. When the
-session ends, standard input is closed; a process that does not end by itself soon after is killed, and with it all that
-it started.
+session ends, standard input is closed; a process that does not end by itself within a second is killed, and with it all
+that it started. What is written after the end of a turn, at whatever time, fails the run: a call must not be lost.
+
+What breaks this protocol, an end in the middle of a turn too, is the agent's failure. Only that it can't be started, or
+takes too long, is not.
 """
 
 from __future__ import annotations
@@ -28,16 +31,25 @@ import os
 import shlex
 import shutil
 import signal
-from collections.abc import Mapping
-from typing import Any, Final
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from tracewitness.display import printable, show
-from tracewitness.errors import InfrastructureError, ReadError, UsageError
+from tracewitness.errors import AgentError, InfrastructureError, ReadError, UsageError
 from tracewitness.evals.simulation.agents.replies import own_events
-from tracewitness.evals.simulation.conversation import AgentTurn, Session, Usage, UserTurn
+from tracewitness.evals.simulation.conversation import (
+    MOST_COST,
+    MOST_TOKENS,
+    AgentTurn,
+    Session,
+    Usage,
+    UserTurn,
+)
 from tracewitness.readers.neutral import decode_plainly
 from tracewitness.trace import Record, Trace, Unreadable
 
@@ -52,6 +64,9 @@ _GRACE_SECONDS: Final = 1.0
 _TELL_SECONDS: Final = 0.3
 # How long it is waited for what a process writes after the end of a turn.
 _MORE_SECONDS: Final = 0.02
+# By this variable, in its environment, a process is known that left the group of the one that started it.
+_MARK: Final = "TRACEWITNESS_COMMAND"
+_PROCESSES: Final = Path("/proc")
 
 
 class CommandAgent:
@@ -86,6 +101,7 @@ class CommandAgent:
         Raises:
             InfrastructureError: it can't be started.
         """
+        mark = uuid.uuid4().hex
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._words,
@@ -95,12 +111,13 @@ class CommandAgent:
                 limit=MAX_LINE,
                 start_new_session=True,
                 # Python holds back what it writes to a pipe, and each would wait for the other.
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", _MARK: mark},
             )
-        except OSError as error:
-            problem = f"the agent {printable(self.name)} can't be started: {error.strerror or error}"
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            problem = f"the agent {printable(self.name)} can't be started: {printable(str(reason))}"
             raise InfrastructureError(problem) from error
-        session = _CommandSession(self.name, process, session_id, self._timeout)
+        session = _CommandSession(self.name, process, mark, session_id, self._timeout)
         try:
             await session.write({"type": "start", "session_id": session_id, "parameters": parameters})
         except BaseException:
@@ -115,8 +132,11 @@ class CommandAgent:
 class _CommandSession:
     """A session with a process."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, session_id: str, timeout: float | None) -> None:
+    def __init__(
+        self, name: str, process: asyncio.subprocess.Process, mark: str, session_id: str, timeout: float | None
+    ) -> None:
         self.id = session_id
+        self._mark = mark
         self._name = printable(name)
         self._process = process
         self._timeout = timeout
@@ -124,12 +144,13 @@ class _CommandSession:
         self._broken = False
         self._has_answered = False
         self._stderr = b""
+        self._late = b""
         self._stderr_reading = asyncio.create_task(self._keep_stderr())
 
     async def send(self, turn: UserTurn) -> AgentTurn:
         """Write what the user said, and read until the turn is over."""
         if self._broken:  # an answer to an earlier turn may still come, and would be taken for one to this
-            raise InfrastructureError(f"the agent {self._name} failed on an earlier turn; the session can't go on")
+            raise AgentError(f"the agent {self._name} failed on an earlier turn; the session can't go on")
         self._broken = True
         if self._has_answered:
             await self._refuse_more()
@@ -138,7 +159,9 @@ class _CommandSession:
                 await self.write({"type": "user", "text": turn.text, "variables": turn.variables})
                 answer = await self._read_turn()
         except TimeoutError as error:
-            raise await self._failure(f"gave no answer in {self._timeout:g} s", transient=True) from error
+            raise InfrastructureError(
+                await self._told(f"gave no answer in {self._timeout:g} s"), transient=True
+            ) from error
         self._broken = False
         self._has_answered = True
         return answer
@@ -172,7 +195,7 @@ class _CommandSession:
         """Return the next line.
 
         Raises:
-            InfrastructureError: there is none, or it is too long.
+            AgentError: there is none, or it is too long.
         """
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
         self._lines += 1
@@ -182,7 +205,7 @@ class _CommandSession:
             limit = f"{MAX_LINE // 1024 // 1024} MiB"
             raise await self._failure(f"wrote a line (line {self._lines}) of more than {limit}") from error
         if not line.endswith(b"\n"):
-            cut = f", in the middle of {self._wrote(line)}" if line else ""
+            cut = f", in the middle of a line: it {self._wrote(line)}" if line else ""
             raise await self._failure(f"ended before its turn was over{cut}")
         return line
 
@@ -204,13 +227,14 @@ class _CommandSession:
             raise await self._failure(f"{self._wrote(line)}, which ends no turn: {error}") from error
         await self._refuse_more()
         kept, ends = own_events(events)
-        return AgentTurn(tuple(kept), ended=end.ended or ends, usage=end.usage)
+        usage = Usage(end.usage.requests, end.usage.input_tokens, end.usage.output_tokens, end.usage.cost)
+        return AgentTurn(tuple(kept), ended=end.ended or ends, usage=usage)
 
     async def _refuse_more(self) -> None:
         """Wait a moment for what comes after the end of a turn: it would be taken for a part of the next, or be lost.
 
         Raises:
-            InfrastructureError: something came.
+            AgentError: something came.
         """
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
         try:
@@ -228,8 +252,11 @@ class _CommandSession:
     def _wrote(self, line: bytes) -> str:
         return f"wrote {show(line.decode('utf-8', 'replace').strip(), 120)} (line {self._lines})"
 
-    async def _failure(self, what: str, *, transient: bool = False) -> InfrastructureError:
-        """Return an error that says what the process did, how it ended, and what it had to say."""
+    async def _failure(self, what: str) -> AgentError:
+        return AgentError(await self._told(what))
+
+    async def _told(self, what: str) -> str:
+        """Say what the process did, how it ended, and what it had to say."""
         ending = asyncio.create_task(self._process.wait())
         await asyncio.wait({ending, self._stderr_reading}, timeout=_TELL_SECONDS)  # for one that is about to be gone
         ending.cancel()
@@ -237,7 +264,7 @@ class _CommandSession:
         status = "" if code is None else f" (exit status {code})"
         said = self._stderr.decode("utf-8", "replace").strip()
         tail = f"; it said on standard error: {printable(said[-400:], 400)}" if said else ""
-        return InfrastructureError(f"the agent {self._name} {what}{status}{tail}", transient=transient)
+        return f"the agent {self._name} {what}{status}{tail}"
 
     async def _keep_stderr(self) -> None:
         """Read standard error, so that the process does not wait for that, and keep its end."""
@@ -246,40 +273,80 @@ class _CommandSession:
             self._stderr = (self._stderr + chunk)[-_STDERR_TAIL:]
 
     async def close(self) -> None:
-        """Close standard input, give the process a moment, and kill what is left of it."""
+        """Close standard input, give the process a moment, and kill what is left of it.
+
+        Raises:
+            AgentError: it wrote something after its last turn, which nobody would know of.
+            InfrastructureError: it ended with an exit status that says that something went wrong.
+        """
         process = self._process
+        rest = asyncio.create_task(self._read_rest())
+        code: int | None = None
         try:
             if process.stdin is not None:
                 process.stdin.close()
             if not self._broken:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
+                    code = await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
         finally:
-            _kill_group(process)
-            with contextlib.suppress(TimeoutError):  # it is dead; what holds its pipes may have left its group
-                await asyncio.wait_for(self._finish_reading(), _GRACE_SECONDS)
+            _kill(process, self._mark)
+            await asyncio.wait({rest, self._stderr_reading}, timeout=_GRACE_SECONDS)
+            rest.cancel()
             self._stderr_reading.cancel()
+            await self._let_go()
+        if self._late and not self._broken:
+            self._lines += 1
+            raise await self._failure(f"{self._wrote(self._late)} after its last turn was over")
+        if code:
+            raise InfrastructureError(await self._told("did not end well when its session was over"))
 
-    async def _finish_reading(self) -> None:
-        """Read what is left, so that the pipes are closed."""
+    async def _read_rest(self) -> None:
+        """Read to the end, so that the pipe is closed, and keep the first line."""
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        while await self._process.stdout.read(65536):
-            pass
-        await self._stderr_reading
-        await self._process.wait()
+        while chunk := await self._process.stdout.read(65536):
+            if not self._late:
+                self._late = chunk.strip().partition(b"\n")[0]
+
+    async def _let_go(self) -> None:
+        """Close the pipes, also those that a process holds that could not be found, and wait for the one that was."""
+        transport: Any = self._process._transport  # type: ignore[attr-defined]  # there is no other way to it
+        transport.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), _GRACE_SECONDS)
 
 
-class _TurnEnd(Struct):
+class _TurnUsage(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a command says that it used in a turn."""
+
+    requests: Annotated[int, Meta(ge=0, le=MOST_TOKENS)] = 0
+    input_tokens: Annotated[int, Meta(ge=0, le=MOST_TOKENS)] = 0
+    output_tokens: Annotated[int, Meta(ge=0, le=MOST_TOKENS)] = 0
+    cost: Annotated[float, Meta(ge=0, le=MOST_COST)] | None = 0.0
+
+
+class _TurnEnd(Struct, frozen=True, forbid_unknown_fields=True):
     """The line that ends a turn."""
 
+    type: Literal["turn_end"]
     ended: bool = False
-    usage: Usage = Usage()
+    usage: _TurnUsage = _TurnUsage()
 
 
-def _kill_group(process: asyncio.subprocess.Process) -> None:
-    """Kill a process and all that it started, as far as that is still in its group."""
+def _kill(process: asyncio.subprocess.Process, mark: str) -> None:
+    """Kill a process and all that it started, in its group or out of it, as far as that can be found."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
+    for other in _marked(f"{_MARK}={mark}".encode()):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(other, signal.SIGKILL)
+
+
+def _marked(variable: bytes) -> Iterator[int]:
+    """Yield the processes that have a variable in their environment, where the system shows that."""
+    for folder in _PROCESSES.glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if variable in (folder / "environ").read_bytes().split(b"\0"):
+                yield int(folder.name)

@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from tracewitness.display import printable, show
-from tracewitness.errors import InfrastructureError, ReadError, UsageError
+from tracewitness.errors import AgentError, ReadError, UsageError
 from tracewitness.evals.simulation.agents.replies import own_events
 from tracewitness.evals.simulation.conversation import Agent, AgentTurn, Session, Usage, UserTurn
 from tracewitness.readers import read
@@ -52,7 +52,7 @@ def _read_turn(items: list[Any], format_name: str, usage: Usage) -> AgentTurn:
     try:
         trace = read(items, format=format_name)
     except ReadError as error:
-        raise InfrastructureError(f"what the agent did can't be read: {error}") from error
+        raise AgentError(f"what the agent did can't be read: {error}") from error
     return _turn(trace.records, trace.reader_problems, usage)
 
 

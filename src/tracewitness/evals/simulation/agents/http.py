@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import UNSET, Struct
@@ -28,7 +27,7 @@ from tracewitness.display import printable, show
 from tracewitness.errors import InfrastructureError, ReadError, UsageError
 from tracewitness.evals.simulation.agents.replies import own_events
 from tracewitness.evals.simulation.conversation import AgentTurn, Session, Usage, UserTurn
-from tracewitness.evals.simulation.models import Retries, retrying
+from tracewitness.evals.simulation.failures import is_transient_status
 from tracewitness.readers import read
 from tracewitness.readers.neutral import decode_plainly
 from tracewitness.trace import Problem, Record
@@ -41,8 +40,10 @@ __all__ = ["MOST_REQUESTS", "ChatAgent"]
 #: How often a model is asked in one turn, unless it is told otherwise.
 MOST_REQUESTS: Final = 20
 _PREPARE_SECONDS: Final = 10.0
-_TRANSIENT_STATUS: Final = frozenset({408, 409, 425, 429})
 _PATH: Final = "/chat/completions"
+_KEY_HINT: Final = "; set OPENAI_API_KEY to a key that it takes, or give it its own header with --agent-header"
+#: What is shorter is no secret, and is in many texts by chance.
+_SHORTEST_SECRET: Final = 8
 # What stands in a message that is answered and not in one that is sent.
 _ONLY_ANSWERED: Final = frozenset({"annotations", "audio", "function_call", "refusal"})
 
@@ -66,6 +67,8 @@ class Completion(Struct, frozen=True):
 class ChatAgent:
     """An agent that is asked by ``POST {base_url}/chat/completions``, with the whole conversation each time.
 
+    A request that fails is not tried again: whoever answers may have acted on it, so the run begins anew.
+
     The protocol has no place for session variables: where there are any, the first message is one of the system, with
     the instructions, if any, and the variables as they are then, as JSON. The session's id is sent as the header
     ``X-Session-Id``. The key is that of the environment variable ``OPENAI_API_KEY``; without one none is sent.
@@ -78,9 +81,9 @@ class ChatAgent:
         model: the name of the model; by default the only one that the endpoint lists.
         tools: ``module:attribute``, as of `ToolBox`.
         instructions: what the model is told first.
-        headers: sent with each request.
+        headers: sent with each request; no message shows their values.
         most_requests: how often the model is asked in one turn; one that calls on and on ends the session.
-        retries: how requests that failed for the moment are tried again.
+        name: what it is called in reports; by default its address.
 
     Raises:
         UsageError: the tools can't be used.
@@ -95,13 +98,13 @@ class ChatAgent:
         instructions: str | None = None,
         headers: Mapping[str, str] | None = None,
         most_requests: int = MOST_REQUESTS,
-        retries: Retries | None = None,
+        name: str = "",
     ) -> None:
-        self.name = base_url
+        self.name = name or base_url
+        self._secrets = _secrets(headers or {})
         self.model = model
         self.instructions = instructions
         self.most_requests = most_requests
-        self._retries = retries or Retries()
         self._tools = _tool_box(tools) if tools else None
         key = os.environ.get("OPENAI_API_KEY")
         has_own = any(name.lower() == "authorization" for name in headers or ())
@@ -110,7 +113,8 @@ class ChatAgent:
             api_key=key or "none",
             base_url=base_url.rstrip("/").removesuffix(_PATH),
             default_headers=headers,
-            max_retries=0,  # one place decides what is tried again
+            max_retries=0,  # who runs the simulation decides what is tried again, and from where
+            timeout=None,  # and how long a turn may take
         )
 
     async def prepare(self) -> None:
@@ -153,9 +157,6 @@ class ChatAgent:
         Raises:
             InfrastructureError: there is none.
         """
-        return await retrying(partial(self._complete, messages, tools, session_id), self._retries)
-
-    async def _complete(self, messages: list[dict[str, Any]], tools: LocalTools | None, session_id: str) -> Completion:
         with self._as_infrastructure_errors():
             response = await self._client.chat.completions.with_raw_response.create(
                 model=self.model or "",
@@ -171,13 +172,13 @@ class ChatAgent:
             answer = decode_plainly(content)
             trace = read(answer, format="openai-chat")
         except ReadError as error:
-            shown = show(content[:200].decode("utf-8", "replace"), 160)
+            shown = show(self._hidden(content[:4000].decode("utf-8", "replace")), 160)
             problem = f"the agent {printable(self.name)} answered what is no chat completion: {shown} ({error})"
             raise InfrastructureError(problem) from error
         message = _message(answer)
         if trace.no_evidence is not None or message is None:
             told = answer.get("error") or answer if isinstance(answer, dict) else answer
-            problem = f"the agent {printable(self.name)} answered with no message: {show(told, 160)}"
+            problem = f"the agent {printable(self.name)} answered with no message: {self._hidden(show(told, 160))}"
             raise InfrastructureError(problem)
         return Completion(message, tuple(trace.records), trace.reader_problems, _usage(answer))
 
@@ -190,17 +191,25 @@ class ChatAgent:
         except APITimeoutError as error:
             raise InfrastructureError(f"the agent {name} did not answer in time", transient=True) from error
         except APIConnectionError as error:
-            reason = printable(str(error.__cause__ or error))
+            cause = error.__cause__ or error
+            reason = printable(str(cause)) or type(cause).__name__
             problem = f"the agent {name} can't be reached: {reason}; is it running, and is the address right?"
             raise InfrastructureError(problem, transient=True) from error
         except APIStatusError as error:
-            transient = error.status_code in _TRANSIENT_STATUS or error.status_code >= 500
-            problem = f"the agent {name} answered with status {error.status_code}: {printable(error.message)}"
-            hint = "; set OPENAI_API_KEY to a key that it takes" if error.status_code in (401, 403) else ""
+            transient = is_transient_status(error.status_code)
+            said = printable(self._hidden(error.message))
+            problem = f"the agent {name} answered with status {error.status_code}: {said}"
+            hint = _KEY_HINT if error.status_code in (401, 403) else ""
             raise InfrastructureError(problem + hint, transient=transient) from error
         except (OpenAIError, ValueError, AttributeError) as error:  # the client trips over some garbage
             reason = f"{type(error).__name__}: {printable(str(error))}"
             raise InfrastructureError(f"the agent {name} answered what can't be understood ({reason})") from error
+
+    def _hidden(self, text: str) -> str:
+        """Return what was answered without the values of headers, which a server may quote."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
 
     async def close(self) -> None:
         """Close the connections."""
@@ -268,6 +277,14 @@ class _ChatSession:
         """Free the tools."""
         if self._tools is not None:
             self._tools.close()
+
+
+def _secrets(headers: Mapping[str, str]) -> list[str]:
+    """Return what must not be shown of headers, the longest first: each value, and what follows ``Bearer`` in it."""
+    pieces = {
+        piece for value in headers.values() for piece in (value, *value.split()) if len(piece) >= _SHORTEST_SECRET
+    }
+    return sorted(pieces, key=len, reverse=True)
 
 
 def _message(answer: Any) -> dict[str, Any] | None:

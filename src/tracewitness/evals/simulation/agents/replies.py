@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET, structs
 
-from tracewitness.display import nearest_name, show
-from tracewitness.errors import InfrastructureError, ReadError
+from tracewitness.display import nearest_name, printable, show
+from tracewitness.errors import AgentError, ReadError
 from tracewitness.evals.simulation.conversation import AgentTurn
 from tracewitness.readers import read
 from tracewitness.readers.recording import Path, Recording
@@ -58,7 +58,7 @@ class Replies:
             said: what the user said in this turn.
 
         Raises:
-            InfrastructureError: it can't be understood.
+            AgentError: it can't be understood.
         """
         if isinstance(value, AgentTurn):
             return value
@@ -136,7 +136,7 @@ def _read(value: Any) -> _Reply:
     ):
         return _read_mapping({"calls": value})
     if value is None or isinstance(value, (bool, int, float)):
-        raise InfrastructureError(f"the agent returned {show(value)}; {_EXPECTED}")
+        raise AgentError(f"the agent returned {show(value)}; {_EXPECTED}")
     return _read_trace(value)
 
 
@@ -147,10 +147,10 @@ def _read_trace(value: Any) -> _Reply:
     try:
         trace = read(list(value) if isinstance(value, tuple) else value)
     except ReadError as error:
-        reason = f"what the agent returned can't be read: {error}"
-        raise InfrastructureError(f"{reason}; {_EXPECTED}") from error
+        reason = f"what the agent returned can't be read: {show(value)}"
+        raise AgentError(f"{reason}; {_EXPECTED} ({printable(str(error), 200)})") from error
     if trace.no_evidence is not None:
-        raise InfrastructureError(f"what the agent returned tells nothing: {trace.no_evidence}; {_EXPECTED}")
+        raise AgentError(f"what the agent returned tells nothing: {trace.no_evidence}; {_EXPECTED}")
     problems = [structs.replace(problem, position=None) for problem in trace.reader_problems]
     for position, event in trace.unreadable.items():
         problems.append(Problem(event.reason, place=f"event {position} of what the agent returned"))
@@ -162,32 +162,32 @@ def _read_mapping(value: Mapping[str, Any]) -> _Reply:
     recording = Recording()
     calls = value.get("calls") or ()
     if not isinstance(calls, (list, tuple)):
-        raise InfrastructureError(f"calls are a list of mappings such as {{'call': …, 'args': …}}, not {show(calls)}")
+        raise AgentError(f"calls are a list of mappings such as {{'call': …, 'args': …}}, not {show(calls)}")
     for number, call in enumerate(calls):
         _read_call(recording, call, ("calls", number))
     reply = value.get("reply")
     if isinstance(reply, str):
         recording.say("agent", reply, ("reply",))
     elif reply is not None:
-        raise InfrastructureError(f"a reply is a text, not {show(reply)}")
+        raise AgentError(f"a reply is a text, not {show(reply)}")
     return _Reply(recording.records, recording.trace("").reader_problems, _flag(value))
 
 
 def _flag(value: Mapping[str, Any]) -> bool:
     ended = value.get("ended", False)
     if not isinstance(ended, bool):
-        raise InfrastructureError(f"ended is true or false, not {show(ended)}")
+        raise AgentError(f"ended is true or false, not {show(ended)}")
     return ended
 
 
 def _read_call(recording: Recording, call: Any, path: Path) -> None:
     if not isinstance(call, Mapping):
-        raise InfrastructureError(f"a call is a mapping such as {{'call': …, 'args': …}}, not {show(call)}")
+        raise AgentError(f"a call is a mapping such as {{'call': …, 'args': …}}, not {show(call)}")
     for key in call:
         if key not in _CALL_KEYS:
             near = nearest_name(str(key), _CALL_KEYS)
             meant = f"; {near} was meant" if near else ""
-            raise InfrastructureError(f"a call has call, args, id, result and error, not {show(key)}{meant}")
+            raise AgentError(f"a call has call, args, id, result and error, not {show(key)}{meant}")
     name = next((call[key] for key in _TOOL_KEYS if key in call), None)
     arguments = next((call[key] for key in _ARGUMENT_KEYS if key in call), None)
     recording.call(name, arguments, call.get("id"), path)
