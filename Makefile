@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo demo-simulate test fuzz test-frameworks lint bench format clean
+.PHONY: help demo demo-simulate test fuzz test-frameworks test-pytest lint bench format clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -36,6 +36,7 @@ demo-simulate: $(VENV)/.simulate ## Simulate customers of two order desks, one o
 	@cd examples/orders && PATH="$(abspath $(BIN)):$$PATH" python model_server.py sh simulate.sh
 
 test: $(VENV)/.shared ## Run the tests
+	@command -v chromium >/dev/null || echo "The tests of the HTML report need a browser: apt-get install chromium"
 	$(BIN)/python -m pytest --numprocesses auto --quiet
 
 fuzz: $(VENV)/.shared ## Read 200,000 recordings that were cut, flipped, retyped or shuffled
@@ -45,12 +46,14 @@ fuzz: $(VENV)/.shared ## Read 200,000 recordings that were cut, flipped, retyped
 FRAMEWORKS := $(shell sed -n 's/^framework-\([a-z-]*\) = .*/\1/p' pyproject.toml)
 # What of a framework comes from npm; node has to be there for it.
 NPM_vercel-ai := ai@6
+# An agent of a framework that can't live with the others is simulated in the framework's environment, too.
+ALSO_google-adk := tests/evals/simulation/test_agents_frameworks.py tests/cli/test_init.py -k 'google-adk or google_adk'
 
 test-frameworks: $(addprefix test-framework-,$(FRAMEWORKS)) ## Run the tests of readers on the real frameworks
 
 test-framework-%: .venv-frameworks/%/.ready
 	TRACEWITNESS_NO_SKIPS=1 TRACEWITNESS_NODE_FOLDER=.venv-frameworks/$* \
-	  .venv-frameworks/$*/bin/python -m pytest --quiet tests/readers/test_framework_$(subst -,_,$*).py
+	  .venv-frameworks/$*/bin/python -m pytest --quiet tests/readers/test_framework_$(subst -,_,$*).py $(ALSO_$*)
 
 .PRECIOUS: .venv-frameworks/%/.ready
 .venv-frameworks/%/.ready: pyproject.toml
@@ -58,6 +61,19 @@ test-framework-%: .venv-frameworks/%/.ready
 	.venv-frameworks/$*/bin/python -m pip install --quiet --upgrade pip
 	.venv-frameworks/$*/bin/python -m pip install --quiet --editable . --group framework-$*
 	$(if $(NPM_$*),npm install --silent --no-audit --no-fund --prefix .venv-frameworks/$* $(NPM_$*))
+	@touch $@
+
+# The plugin works with every pytest from the oldest to the newest, and with the plugins of the time.
+test-pytest: test-pytest-oldest test-pytest-newest ## Run the tests of the plugin on the oldest and the newest pytest
+
+test-pytest-%: .venv-pytest/%/.ready
+	TRACEWITNESS_NO_SKIPS=1 .venv-pytest/$*/bin/python -m pytest --quiet tests/plugin
+
+.PRECIOUS: .venv-pytest/%/.ready
+.venv-pytest/%/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-pytest/$*
+	.venv-pytest/$*/bin/python -m pip install --quiet --upgrade pip
+	.venv-pytest/$*/bin/python -m pip install --quiet --editable . --group pytest-$*
 	@touch $@
 
 lint: $(VENV)/.dev ## Check style, types and the directions of imports
@@ -74,4 +90,4 @@ format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff format .
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .venv-frameworks .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks build dist
+	rm -rf $(VENV) .venv-frameworks .venv-pytest .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks build dist

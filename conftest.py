@@ -10,6 +10,9 @@ from hypothesis import settings
 
 import tracewitness
 
+#: Runs pytest inside of tests, for those of our plugin.
+pytest_plugins = ["pytester"]
+
 # A loaded machine is slow now and then; that is no failure of a law. Where a change is judged, the same examples are
 # tried each time, as Hypothesis has it by default, so that it is judged by what it changes; elsewhere they are new.
 settings.register_profile("tracewitness", deadline=None, derandomize="CI" in os.environ)

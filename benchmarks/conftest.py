@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 TAU_BENCH = "tau-bench/historical_trajectories/gpt-4o-airline.json"
+TAU2 = "tau2-toolorchestra"
 _LINES: list[str] = []
 
 
@@ -38,6 +39,26 @@ def neutral(row: dict[str, Any], *, decode_results: bool) -> bytes:
     return json.dumps({"name": f"task-{row['task_id']}", "events": events}).encode()
 
 
+def anthropic(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Write a recorded conversation as messages of Anthropic, which have no place for what the system says."""
+    messages: list[dict[str, Any]] = []
+    for message in row["traj"]:
+        role, content = message["role"], message.get("content")
+        if role == "tool":
+            result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": content}
+            messages.append({"role": "user", "content": [result]})
+        elif calls := message.get("tool_calls"):
+            blocks = [{"type": "text", "text": content}] if content else []
+            for call in calls:
+                function = call["function"]
+                arguments = json.loads(function["arguments"])
+                blocks.append({"type": "tool_use", "id": call["id"], "name": function["name"], "input": arguments})
+            messages.append({"role": role, "content": blocks})
+        elif role != "system":
+            messages.append({"role": role, "content": content})
+    return messages
+
+
 def _decoded(content: str) -> Any:
     try:
         return json.loads(content)
@@ -53,6 +74,16 @@ def recorded_rows() -> list[dict[str, Any]]:
         pytest.skip(f"the recordings of {TAU_BENCH} are not here")
     rows: list[dict[str, Any]] = json.loads(path.read_text("utf-8"))
     return rows
+
+
+@pytest.fixture(scope="session")
+def recorded_simulations() -> list[dict[str, Any]]:
+    """Return the 50 recorded simulations of tau2-bench."""
+    path = next((corpora() / TAU2).rglob("toolorchestra_airline_*.json"), None)
+    if path is None:
+        pytest.skip(f"the recordings of {TAU2} are not here")
+    simulations: list[dict[str, Any]] = json.loads(path.read_text("utf-8"))["simulations"]
+    return simulations
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -276,6 +277,44 @@ def test_the_careful_agent_passes_many_times_at_once(tmp_path: Path) -> None:
     assert Counter(row["name"] for row in rows) == dict.fromkeys(CASES, 12)
     assert all(row["passed"] and row["judge_passed"] for row in rows)
     assert all("O-1004" in row["transcript"] for row in rows if row["name"] == "order-in-stock")
+
+
+def test_the_agent_as_a_command_does_the_same(tmp_path: Path) -> None:
+    """It is spoken to in JSON Lines, and comes to the same calls and verdicts as the class."""
+    command = f"cmd: {shlex.quote(sys.executable)} command_agent.py"
+    status, rows, _ = simulated(command, tmp_path, "--parallel", "3")
+    (tmp_path / "class").mkdir()
+    _, others, _ = simulated("agents:CarefulDesk", tmp_path / "class", "--parallel", "3")
+    assert status == 0
+    told = [[(row["name"], row["transcript"], row["tool_checks"]) for row in each] for each in (rows, others)]
+    assert sorted(told[0]) == sorted(told[1])
+    assert not any("close_error" in row for row in rows)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_on_a_terminal_the_libraries_are_silent() -> None:
+    """What talks to models shows a banner on terminals, which would stand among the lines of the runs."""
+    import pty
+
+    terminal, end = pty.openpty()
+    simulating = [sys.executable, "-m", "tracewitness", "simulate", "simulation.evals.yaml"]
+    options = ["--agent", "agents:CarefulDesk", "--user-model", "user", "--judge-model", "judge"]
+    command = f'{shlex.join([*simulating, *options])} --name out-of-stock --base-url "$OPENAI_BASE_URL"'
+    # In a run of tests, and where a change is judged, it is not shown anyway.
+    hidden = ("CI", "OPENAI_", "PYDANTIC_", "PYTEST_")
+    others = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+    process = subprocess.Popen(
+        [sys.executable, "model_server.py", "sh", "-c", command], cwd=ORDERS, stdout=end, stderr=end, env=others
+    )
+    os.close(end)
+    shown = b""
+    with contextlib.suppress(OSError):  # its other end was closed
+        while chunk := os.read(terminal, 65536):
+            shown += chunk
+    os.close(terminal)
+    assert process.wait(timeout=60) == 0
+    assert b"1 run passed, 0 failed" in shown
+    assert b"ydantic" not in shown
 
 
 def without_measures(text: str) -> str:

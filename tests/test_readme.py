@@ -42,11 +42,24 @@ def test_console_blocks(session: str) -> None:
     """Every command answers what the README shows below it."""
     command, _, shown = session.removeprefix("$ ").partition("\n")
     program, *arguments = shlex.split(command)
-    assert program == "tracewitness"
+    assert program in ("tracewitness", "pytest")
     done = subprocess.run(
-        [sys.executable, "-m", "tracewitness", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", program, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout == shown
+    lines = done.stdout.splitlines(keepends=True)
+    timeless = lines if program == "tracewitness" else lines[:-1]  # the last line of pytest has the time that it took
+    assert "".join(timeless) == shown
+
+
+@pytest.mark.parametrize("code", [code for code, _ in blocks("python") if "\ndef test_" in code])
+def test_tests_in_python_blocks(code: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a Python block has tests, they pass, on the first run and on the next."""
+    monkeypatch.delenv("CI", raising=False)
+    pytester.path.joinpath("test_readme_block.py").write_text(code, "utf-8")
+    for _ in range(2):
+        result = pytester.runpytest_inprocess("-p", "no:asyncio", "-W", "error")
+        assert result.ret == 0
+        assert result.parseoutcomes().get("passed", 0) >= 1
 
 
 @pytest.mark.parametrize("document", [text for text, _ in blocks("yaml")])

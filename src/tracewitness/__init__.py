@@ -10,6 +10,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tracewitness.capture import (
+        Recording as Recording,
+    )
+    from tracewitness.capture import (
+        record as record,
+    )
+    from tracewitness.errors import (
+        AgentError as AgentError,
+    )
     from tracewitness.errors import (
         ExpectationError as ExpectationError,
     )
@@ -39,6 +48,9 @@ if TYPE_CHECKING:
     )
     from tracewitness.expectations import (
         compile_checks as compile_checks,
+    )
+    from tracewitness.fluent import (
+        ChecksAssertionError as ChecksAssertionError,
     )
     from tracewitness.fluent import (
         Expectation as Expectation,
@@ -160,6 +172,9 @@ if TYPE_CHECKING:
     from tracewitness.readers import (
         register_reader as register_reader,
     )
+    from tracewitness.redaction import (
+        Redaction as Redaction,
+    )
     from tracewitness.scoring import (
         EvaluationResult as EvaluationResult,
     )
@@ -206,10 +221,12 @@ __all__ = [
     "ABSENT",
     "ANY",
     "UNANSWERED",
+    "AgentError",
     "AllOf",
     "AnyOf",
     "Approx",
     "CheckSet",
+    "ChecksAssertionError",
     "Contains",
     "Difference",
     "Each",
@@ -238,6 +255,8 @@ __all__ = [
     "Problem",
     "ReadError",
     "Reader",
+    "Recording",
+    "Redaction",
     "Regex",
     "RepeatedResult",
     "Satisfies",
@@ -266,11 +285,15 @@ __all__ = [
     "matches",
     "read",
     "read_all",
+    "record",
     "register_reader",
 ]
 
 #: For each public name, the room that it comes from.
 _ROOMS = {
+    "Recording": "capture",
+    "record": "capture",
+    "AgentError": "errors",
     "ExpectationError": "errors",
     "InfrastructureError": "errors",
     "ReadError": "errors",
@@ -281,6 +304,7 @@ _ROOMS = {
     "CheckSet": "expectations",
     "check": "expectations",
     "compile_checks": "expectations",
+    "ChecksAssertionError": "fluent",
     "Expectation": "fluent",
     "RepeatedResult": "fluent",
     "ToolScoreAssertionError": "fluent",
@@ -321,6 +345,7 @@ _ROOMS = {
     "read": "readers",
     "read_all": "readers",
     "register_reader": "readers",
+    "Redaction": "redaction",
     "EvaluationResult": "scoring",
     "ExpectedCall": "scoring",
     "evaluate": "scoring",

@@ -3,6 +3,7 @@
 ::
 
     TracewitnessError
+    ├── AgentError         an agent that is simulated gave what can't be understood: its failure, as if it had raised
     ├── ExpectationError   an expectation, matcher or operator is malformed (also a ValueError)
     │   └── SuiteError     … in an eval file: it knows the file, the line and the column
     ├── InfrastructureError  what a simulation needs failed: an agent's endpoint, a model, a recording of its traffic
@@ -21,6 +22,7 @@ from typing import Any
 PathPart = str | int
 
 __all__ = [
+    "AgentError",
     "ExpectationError",
     "InfrastructureError",
     "PathPart",
@@ -52,6 +54,12 @@ class TracewitnessError(Exception):
     """The root of all errors of this library."""
 
     #: Where users import it from; a test runner's summary line has no room for more. So for each class below.
+    __module__ = "tracewitness"
+
+
+class AgentError(TracewitnessError):
+    """What an agent did in a simulation can't be understood, or breaks its protocol: the agent's own failure."""
+
     __module__ = "tracewitness"
 
 

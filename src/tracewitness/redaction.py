@@ -16,7 +16,7 @@ from tracewitness.errors import PathPart
 from tracewitness.path_patterns import PathPatterns, Reach
 from tracewitness.secret_shapes import HIDDEN, is_card_number, is_secret_name, without_secrets
 
-__all__ = ["HIDDEN", "Redaction", "redact_events"]
+__all__ = ["HIDDEN", "NOT_CONTENT", "Redaction", "redact_events"]
 
 _MOST_LEVELS: Final = 150
 _MOST_TEXTS: Final = 3
@@ -26,7 +26,7 @@ _LIKE_OBJECT: Final = re.compile(r"""\s*(?:\{\s*["'{\[}]|\[\s*["'{\[\]])""")
 #: So many digits has the number of a card at most; no other number is a secret by its look.
 _MOST_DIGITS: Final = 19
 #: What says which call an event is about; with these hidden, a result would no longer find its call.
-_NOT_CONTENT: Final = frozenset({"call", "of", "id", "by", "transfer", "at", "until", "end", "is_error"})
+NOT_CONTENT: Final = frozenset({"call", "of", "id", "by", "transfer", "at", "until", "end", "is_error"})
 #: What stands for arguments and results that could not be decoded.
 _UNDECODED: Final = {"raw_args": "args", "raw_result": "result"}
 
@@ -262,6 +262,6 @@ def _redacted_event(event: Any, redaction: Redaction) -> Any:
     if not isinstance(event, Mapping):
         return redaction.value(event)
     return {
-        key: value if key in _NOT_CONTENT else redaction.field(key if isinstance(key, str) else str(key), value)
+        key: value if key in NOT_CONTENT else redaction.field(key if isinstance(key, str) else str(key), value)
         for key, value in event.items()
     }

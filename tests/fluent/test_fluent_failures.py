@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 import tracewitness.errors
 from tracewitness import ANY, Contains, Expectation, Regex, ToolScoreAssertionError, Trace, expect
@@ -213,6 +214,17 @@ def test_a_long_table_keeps_what_is_wrong(at: int) -> None:
     assert f"t{at}(x=2)" in text
     assert "lost(…)" in text
     assert "more rows, of which" in text
+
+
+@pytest.mark.parametrize("city", ["Bern", "東京", "서울", "👩‍🚀", "e\u0301", "\uff57\uff49\uff44\uff45", "🇨🇭"])
+def test_columns_stand_below_each_other_in_a_terminal(city: str) -> None:
+    """Whatever is written in them: some characters are two cells wide, some none."""
+    made = [call("search", city=city), call("search", city=city * 2)]
+    said = message(expect(made).calls("search", city="NYC").calls("search", city=city))
+    rows = [line for line in said.splitlines()[1:] if " event" in line or " actual" in line]
+    actual = [row.rindex(word) for row, word in zip(rows, ("actual", "search(", "search("), strict=True)]
+    assert len({cell_len(row[:at]) for row, at in zip(rows, actual, strict=True)}) == 1
+    assert len({cell_len(row[: row.rindex("event")]) for row in rows[1:]}) == 1
 
 
 def test_a_doubtful_ban_in_the_table() -> None:

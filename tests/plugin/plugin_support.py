@@ -61,6 +61,10 @@ class Project:
         """Run pytest in this process."""
         return self.pytester.runpytest_inprocess(*arguments)
 
+    def run_apart(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest in a process of its own, where what plugins leave open there is nobody's concern here."""
+        return self.pytester.runpytest_subprocess(*arguments)
+
     def outcomes(self, *arguments: str) -> dict[str, str]:
         """Run pytest, and return for each test what came of it; of one that could not be collected, too."""
         heard = _Heard()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +12,6 @@ from tracewitness import UsageError
 from tracewitness.pytest_plugin.repeats import Rule, rule_of
 
 pytest_plugins = ["pytester"]
-
-PYTEST_8 = pytest.version_tuple >= (8, 0)
 
 #: `log` writes a line to a file beside the tests, so that each run leaves a trace; `number` counts the runs of a test.
 HELP = """
@@ -659,7 +655,9 @@ async def resource():
     log("down", count)
 """ + ASYNC.format(marker="@pytest.mark.asyncio")
     project.write("pytest.ini", "\n".join(["[pytest]", "filterwarnings = error", *settings_for_asyncio()]))
-    logged, result = run(project, body)
+    project.write("test_it.py", HELP + body)
+    result = project.run_apart("-p", "no:cacheprovider")
+    logged = (project.path / "log.txt").read_text("utf-8").splitlines()
     result.assert_outcomes(passed=2)
     assert logged[:9] == async_log(3)
     assert logged[9:] == [each for n in (4, 5) for each in (f"up {n}", f"method False {n}", f"down {n}")]
@@ -731,13 +729,3 @@ async def test_it(record_trace):
 """
     logged, _ = run(project, body)
     assert logged == ["['a', 'b'] 0"] * 3
-
-
-def test_the_plugin_imports_nothing_for_others() -> None:
-    """What repeats tests is imported where a marker asks for it."""
-    import tracewitness.pytest_plugin as plugin
-
-    text = Path(plugin.__file__).read_text("utf-8")
-    head = text[: text.index("def pytest_addoption")]
-    assert "repeats" not in head
-    assert "tracewitness.pytest_plugin" in sys.modules

@@ -252,4 +252,4 @@ def test_recorded_traces_of_async_tests(project: Project) -> None:
         "async def test_anyio(record_trace, witness, anyio_backend):\n    await _test(record_trace, witness)\n",
     )
     project.write("pytest.ini", "\n".join(["[pytest]", "filterwarnings = error", *settings_for_asyncio()]))
-    project.run().assert_outcomes(passed=2)
+    project.run_apart().assert_outcomes(passed=2)

@@ -48,7 +48,7 @@ class Recorder:
     ...     trace.user("Order a lamp")
     ...     reply = create_order("lamp")
     >>> trace.calls
-    (<ToolCall 1: create_order({'item': 'lamp', 'count': 1})>,)
+    (<ToolCall 1: create_order({'count': 1, 'item': 'lamp'})>,)
     """
 
     def __call__(self, name: str = "") -> Recording:

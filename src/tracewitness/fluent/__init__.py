@@ -2,10 +2,11 @@
 
 from tracewitness.fluent.asserting import assert_tools
 from tracewitness.fluent.expectation import Expectation, expect
-from tracewitness.fluent.failure import ToolScoreAssertionError
+from tracewitness.fluent.failure import ChecksAssertionError, ToolScoreAssertionError
 from tracewitness.fluent.repeat import Repeated, RepeatedResult, wilson_interval
 
 __all__ = [
+    "ChecksAssertionError",
     "Expectation",
     "Repeated",
     "RepeatedResult",

@@ -31,7 +31,7 @@ from tracewitness.expectations import (
 from tracewitness.fluent.contents import copied, with_prompt, without_frames
 from tracewitness.fluent.failure import ToolScoreAssertionError, explain
 from tracewitness.fluent.repeat import Repeated
-from tracewitness.fluent.subject import Subject, Witnessed, needs_run_async
+from tracewitness.fluent.subject import Subject, Witnessed, needs_run_async, read_produced
 from tracewitness.fluent.verdicts import named_tools, on_calls_alone, verdicts_on, violations_of
 from tracewitness.scoring import (
     EvaluationResult,
@@ -42,7 +42,7 @@ from tracewitness.scoring import (
     warn_of_missing_calls,
 )
 from tracewitness.suites import write_case
-from tracewitness.trace import Trace
+from tracewitness.trace import LiveTrace, Trace
 
 __all__ = ["Expectation", "expect"]
 
@@ -253,14 +253,23 @@ class Expectation:
             raise UsageError(f"only an agent can be asked again, not {show(self._subject.given)}")
         return Repeated(self._snapshot(), runs, runs if at_least is None else at_least, concurrency)
 
-    def judge(self, trace: Trace) -> EvaluationResult:
-        """Check a trace against the contract.
+    def judge(self, produced: Any) -> EvaluationResult:
+        """Check what an agent did against the contract, as `evaluate` takes it.
 
         Raises:
             ToolScoreAssertionError: the contract is broken.
         """
         __tracebackhide__ = True
-        return self._judged(self.evaluate(trace))
+        return self._judged(self.evaluate(produced))
+
+    def __eq__(self, other: object) -> bool:
+        """Return for a trace whether the contract holds on it, so that ``assert trace == contract`` means what it says.
+
+        To anything else a contract is equal only where it is the same object.
+        """
+        return self.evaluate(other).passed if isinstance(other, (Trace, LiveTrace)) else self is other
+
+    __hash__ = object.__hash__
 
     def _judged(self, result: EvaluationResult) -> EvaluationResult:
         __tracebackhide__ = True
@@ -269,14 +278,19 @@ class Expectation:
         warn_of_missing_calls(result)
         return result
 
-    def evaluate(self, trace: Trace) -> EvaluationResult:
-        """Return what comes of a trace, whether the contract holds or not.
+    def evaluate(self, produced: Any) -> EvaluationResult:
+        """Return what comes of what an agent did, whether the contract holds or not.
+
+        Arguments:
+            produced: a `Trace`, or what else `expect` takes as already produced. The contract's own subject is not
+                asked.
 
         Raises:
             UsageError: the contract expects nothing.
             ExpectationError: an expectation can't be used.
+            ReadError: what was produced can't be read.
         """
-        return self._evaluated(Witnessed(trace))
+        return self._evaluated(produced if isinstance(produced, Witnessed) else read_produced(produced))
 
     def _evaluated(self, seen: Witnessed) -> EvaluationResult:
         """Do what `evaluate` does with what is known of a run."""

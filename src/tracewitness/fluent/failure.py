@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracewitness.display import printable
@@ -21,7 +21,7 @@ from tracewitness.verdict import Verdict
 if TYPE_CHECKING:
     from tracewitness.fluent.repeat import RepeatedResult
 
-__all__ = ["Reason", "ToolScoreAssertionError", "explain", "reasons", "unheld", "with_tool"]
+__all__ = ["ChecksAssertionError", "Reason", "ToolScoreAssertionError", "explain", "reasons", "unheld", "with_tool"]
 
 _LISTED = 3
 _COMPARED = 20
@@ -45,6 +45,24 @@ class ToolScoreAssertionError(TracewitnessError, AssertionError):
 
     def __reduce__(self) -> tuple[type[ToolScoreAssertionError], tuple[str, EvaluationResult, RepeatedResult | None]]:
         return type(self), (str(self), self.result, self.repeated)
+
+
+class ChecksAssertionError(TracewitnessError, AssertionError):
+    """Checks that an agent has broken.
+
+    Attributes:
+        verdicts: what all checks came to, also those that held.
+    """
+
+    #: Where users import it from, as above.
+    __module__ = "tracewitness"
+
+    def __init__(self, message: str, verdicts: Sequence[Verdict]) -> None:
+        super().__init__(message)
+        self.verdicts = tuple(verdicts)
+
+    def __reduce__(self) -> tuple[type[ChecksAssertionError], tuple[str, tuple[Verdict, ...]]]:
+        return type(self), (str(self), self.verdicts)
 
 
 class Reason(NamedTuple):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from tracewitness.display import plural, show
+from tracewitness.display import plural
 from tracewitness.errors import UsageError
 from tracewitness.fluent.failure import ToolScoreAssertionError, reasons
+from tracewitness.fluent.rates import Rate, check_number, wilson_interval
 from tracewitness.scoring import EvaluationResult, warn_of_missing_calls
 
 if TYPE_CHECKING:
@@ -24,32 +25,6 @@ __tracebackhide__ = True
 
 #: The version of `RepeatedResult.to_dict`.
 REPEATED_VERSION = 1
-
-#: The 97.5 % quantile of the normal distribution: a 95 % interval leaves 2.5 % on each side.
-_Z = 1.959963984540054
-
-
-def wilson_interval(held: int, runs: int) -> tuple[float, float]:
-    """Return the 95 % interval of a rate.
-
-    Arguments:
-        held: how many runs held.
-        runs: how many there were, at least 1.
-
-    Source of the formula: E. B. Wilson, Probable Inference, the Law of Succession, and Statistical Inference, JASA 22
-    (1927), 209 to 212.
-
-    >>> [round(bound, 3) for bound in wilson_interval(9, 10)]
-    [0.596, 0.982]
-    """
-    rate, square = held / runs, _Z * _Z
-    centre = rate + square / (2 * runs)
-    spread = _Z * math.sqrt(rate * (1 - rate) / runs + square / (4 * runs * runs))
-    scale = 1 + square / runs
-    # The outer bounds are exact; rounding must not move them past the rate.
-    low = (centre - spread) / scale if held else 0.0
-    high = (centre + spread) / scale if held < runs else 1.0
-    return low, high
 
 
 class RepeatedResult(Struct, frozen=True):
@@ -86,24 +61,19 @@ class RepeatedResult(Struct, frozen=True):
     @property
     def interval(self) -> tuple[float, float]:
         """The rate's 95 % interval, by `wilson_interval`."""
-        return wilson_interval(self.held, self.runs)
+        return self._rate.interval
 
     def pass_at(self, k: int) -> float:
-        """Estimate how likely at least one of ``k`` runs holds: pass@k.
-
-        ``1 - C(n - c, k) / C(n, k)`` for ``c`` of ``n`` runs that held. Source: M. Chen et al., Evaluating Large
-        Language Models Trained on Code (2021), equation 1.
-        """
-        _check_k(k, self.runs)
-        return 1 - math.comb(self.runs - self.held, k) / math.comb(self.runs, k)
+        """Estimate how likely at least one of ``k`` runs holds: pass@k, as `Rate.pass_at` has it."""
+        return self._rate.pass_at(k)
 
     def pass_hat(self, k: int) -> float:
-        """Estimate how likely all of ``k`` runs hold: pass^k.
+        """Estimate how likely all of ``k`` runs hold: pass^k, as `Rate.pass_hat` has it."""
+        return self._rate.pass_hat(k)
 
-        ``C(c, k) / C(n, k)`` for ``c`` of ``n`` runs that held. Source: S. Yao et al., τ-bench (2024), section 3.
-        """
-        _check_k(k, self.runs)
-        return math.comb(self.held, k) / math.comb(self.runs, k)
+    @property
+    def _rate(self) -> Rate:
+        return Rate(self.held, self.runs)
 
     def differences(self) -> list[str]:
         """Say what the runs that did not hold have and no run that held has, a line each, most frequent first."""
@@ -129,10 +99,7 @@ class RepeatedResult(Struct, frozen=True):
 
     def report(self) -> str:
         """Return what came of the runs, as a text: the rate, pass@k and pass^k, and what differed."""
-        low, high = self.interval
-        rate = f"rate {self.rate:.2f}, 95 % interval {low:.2f} to {high:.2f}"
-        chances = [f"pass@{k} {self.pass_at(k):.2f}, pass^{k} {self.pass_hat(k):.2f}" for k in self._ks()]
-        return "\n".join([f"{self.held} of {plural(self.runs, 'run')} held ({rate})", *chances, *self.differences()])
+        return "\n".join([*self._rate.lines(), *self.differences()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, what differed, and each run's result as data that strict JSON can hold."""
@@ -144,30 +111,16 @@ class RepeatedResult(Struct, frozen=True):
             "at_least": self.at_least,
             "rate": self.rate,
             "interval": list(self.interval),
-            "pass_at": {str(k): self.pass_at(k) for k in self._ks()},
-            "pass_hat": {str(k): self.pass_hat(k) for k in self._ks()},
+            "pass_at": {str(k): self.pass_at(k) for k in self._rate.ks()},
+            "pass_hat": {str(k): self.pass_hat(k) for k in self._rate.ks()},
             "differences": self.differences(),
             "results": [result.to_dict() for result in self.results],
         }
-
-    def _ks(self) -> list[int]:
-        """Return the numbers of runs that are worth a line: 1, 2, 5 and so on, and all."""
-        return sorted({k for k in (1, 2, 5, 10, 20, 50, 100) if k < self.runs} | {self.runs})
 
     def __repr__(self) -> str:
         low, high = self.interval
         verdict = "passed" if self.passed else "not passed"
         return f"<RepeatedResult {verdict}: {self.held}/{self.runs} held, {self.rate:.2f} ({low:.2f} to {high:.2f})>"
-
-
-def _check_k(k: int, runs: int) -> None:
-    _check_number("k", k, 1, runs)
-
-
-def _check_number(name: str, value: object, low: int, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        range_ = f"from {low} to {high}" if high < math.inf else f"of {low} or more"
-        raise UsageError(f"{name} is a whole number {range_}, not {show(value)}")
 
 
 class Repeated:
@@ -184,9 +137,9 @@ class Repeated:
     """
 
     def __init__(self, contract: Expectation, runs: int, at_least: int, concurrency: int) -> None:
-        _check_number("runs", runs, 1, math.inf)
-        _check_number("at_least", at_least, 1, runs)
-        _check_number("concurrency", concurrency, 1, math.inf)
+        check_number("runs", runs, 1, math.inf)
+        check_number("at_least", at_least, 1, runs)
+        check_number("concurrency", concurrency, 1, math.inf)
         self._contract = contract
         self._runs = runs
         self._at_least = at_least

@@ -16,7 +16,7 @@ from tracewitness.readers import read
 from tracewitness.readers.objects import is_sdk_object
 from tracewitness.readers.registry import converters
 from tracewitness.scoring import as_trace
-from tracewitness.trace import ToolCall, Trace
+from tracewitness.trace import LiveTrace, ToolCall, Trace
 
 __all__ = ["Subject", "Witnessed", "needs_run_async", "read_produced"]
 
@@ -135,6 +135,8 @@ def read_produced(produced: Any) -> Witnessed:
 def _read(produced: Any) -> Witnessed:
     if isinstance(produced, Trace):
         return Witnessed(produced)
+    if isinstance(produced, LiveTrace):
+        return Witnessed(produced.trace)
     if isinstance(produced, (list, tuple)) and all(map(_is_call, produced)):
         return Witnessed(as_trace(produced), calls_only=True)
     if _is_call(produced) or produced is None or isinstance(produced, (str, bytes, int, float)):

@@ -114,11 +114,19 @@ def _ok(rows: Iterable[_Row]) -> int:
 
 def _laid_out(rows: Sequence[_Row]) -> Iterator[str]:
     shown = (_Row("", "expected", "actual"), *rows)
-    wide, actual_wide = max(len(row.expected) for row in shown), max(len(row.actual) for row in shown)
-    for row in shown:
-        yield f"{row.mark:{_MARK}}{row.expected:{wide}}  {row.actual:{actual_wide}}  {row.place}".rstrip()
+    expected, actual = _padded([row.expected for row in shown]), _padded([row.actual for row in shown])
+    for row, wanted, came in zip(shown, expected, actual, strict=True):
+        yield f"{row.mark:{_MARK}}{wanted}  {came}  {row.place}".rstrip()
         for line in row.below:
             yield f"{'':{_MARK}}  {line}"
+
+
+def _padded(texts: Sequence[str]) -> list[str]:
+    """Make texts equally wide, as a terminal shows them: an ideograph or an emoji takes two cells."""
+    from rich.cells import cell_len  # takes its time to import, and only failures need it
+
+    widths = [cell_len(text) for text in texts]
+    return [text + " " * (max(widths) - width) for text, width in zip(texts, widths, strict=True)]
 
 
 def _broken(verdict: Verdict) -> Iterator[str]:

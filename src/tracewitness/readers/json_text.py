@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-__all__ = ["Decoded", "decode_text", "decode_value", "holds_raw", "keys_are_unique", "raw_text"]
+__all__ = ["Decoded", "decode_object", "decode_text", "decode_value", "holds_raw", "keys_are_unique", "raw_text"]
 
 _encode = msgspec.json.Encoder().encode
+_decode_any = msgspec.json.Decoder().decode
 
 
 class Decoded(NamedTuple):
@@ -102,10 +103,33 @@ def keys_are_unique(data: bytes, value: Any) -> bool:
     """
     if b"\\" in data and b"\\u003" in data:
         return False
+    return data.count(b":") == _colons_of(value)
+
+
+def decode_object(text: str) -> dict[str, Any] | None:
+    """Return the object that a text holds; None where it holds none, or where a key may stand twice in it.
+
+    As `keys_are_unique` has it; but most objects are flat, and have as many keys as the text has colons.
+    """
     try:
-        return data.count(b":") == _encode(value).count(b":")
+        decoded = _decode_any(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    if decoded.__class__ is not dict:
+        return None
+    colons = text.count(":")
+    is_certain = colons == len(decoded) or (
+        colons == _colons_of(decoded) and ("\\" not in text or "\\u003" not in text)
+    )
+    return decoded if is_certain else None
+
+
+def _colons_of(value: Any) -> int:
+    """Count the colons in what a value is encoded to; -1 where it can't be."""
+    try:
+        return _encode(value).count(b":")
     except (ValueError, OverflowError, RecursionError):
-        return False
+        return -1
 
 
 def holds_raw(value: Any) -> bool:

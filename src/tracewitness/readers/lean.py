@@ -24,6 +24,7 @@ __all__ = [
     "OptionalName",
     "converter_to",
     "decode_object",
+    "decode_optional_text",
     "decode_text",
     "decoder_to",
     "has_unique_keys",
@@ -47,23 +48,37 @@ OptionalName = Name | UnsetType
 _EMPTY: Final[Any] = bytearray(b'""')
 _has_no_space: Final = re.compile(rb'[\[{]+"\w+":\S').match
 _encode: Final = msgspec.json.Encoder().encode
+_encode_into: Final = msgspec.json.Encoder().encode_into
 _decode_any: Final = msgspec.json.Decoder().decode
-_decode_text: Final = msgspec.json.Decoder(str).decode
+#: Decodes a text or null that stayed JSON.
+decode_optional_text: Final[Callable[[Raw], str | None]] = msgspec.json.Decoder(str | None).decode
 
 
 def decoder_to(kind: Any) -> Callable[[bytes | Raw], Any | None]:
     """Return what decodes a document, or a piece of one that stayed JSON, to a type, and to None what does not fit."""
-    decode = msgspec.json.Decoder(kind).decode
+    decode = msgspec.json.Decoder(kind, float_hook=_fraction).decode
 
     def decode_document(data: bytes | Raw) -> Any | None:
         try:
             if type(data) is bytes and not data.isascii():
                 data.decode("utf-8")  # what stays JSON is not tested for it by the decoder
             return decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
 
     return decode_document
+
+
+def _fraction(digits: str) -> float:
+    """Make a number that is encoded in no more digits than it was written in: see `keys_are_unique`.
+
+    Raises:
+        ValueError: it would be encoded in more, as 1e5 is.
+    """
+    fraction = float(digits)
+    if len(_encode(fraction)) > len(digits):
+        raise ValueError
+    return fraction
 
 
 def converter_to(kind: Any) -> Callable[[Any], Any | None]:
@@ -99,9 +114,13 @@ def keys_are_unique(data: bytes | Raw, decoded: Any) -> bool:
 
     Arguments:
         data: best `without_spaces`.
-        decoded: what it was decoded to, by types that pass over no key and have no fractions in them.
+        decoded: what it was decoded to by `decoder_to`, by types that pass over no key.
     """
-    encoded = _encode(decoded)
+    encoded = bytearray(len(data))  # as long as it mostly becomes, so that it need not grow
+    try:
+        _encode_into(decoded, encoded)
+    except (OverflowError, RecursionError):  # a whole number that is too long
+        return False
     if len(encoded) == len(data):
         return True
     data = bytes(data)
@@ -139,7 +158,7 @@ def is_absent(text: Any) -> bool:
 def decode_text(text: Any) -> str | None:
     """Return a text that may have stayed JSON; None where there is none."""
     if text.__class__ is Raw:
-        return None if text == NULL else _decode_text(text)
+        return decode_optional_text(text)
     return None if text is UNSET else text
 
 

@@ -25,6 +25,7 @@ from tracewitness.trace import LiveTrace, Trace
 __all__ = ["read", "read_all"]
 
 _DATA: Final = frozenset({dict, list, str, bytes, Trace})
+_TEXTS: Final = (str, bytes, bytearray, memoryview)
 _begins_as_history: Final = re.compile(
     rb"""\s* (?: \[\s*\{\s* "(?:role|content)" \s*:\s* (?P<system> "system" | "developer" )?
     | (?P<simulation> \{ ) \s* "(?:id|task_id)" \s*: )""",
@@ -33,6 +34,8 @@ _begins_as_history: Final = re.compile(
 # A history of Anthropic mostly has blocks among what comes first.
 _BLOCKS: Final = (b'"content":[', b'"content": [')
 _SEEN: Final = 4096
+_CHAT_FIRST: Final = (openai_chat_quick.decode_history, anthropic_quick.decode_history)
+_BLOCKS_FIRST: Final = _CHAT_FIRST[::-1]
 
 
 def read(
@@ -61,13 +64,11 @@ def read(
     >>> read('{"choices": [{"message": {"role": "assistant", "content": "Hello."}}]}').to_events()
     [{'agent': 'Hello.'}]
     """
-    if isinstance(source, Trace):
-        return source
-    if isinstance(source, LiveTrace):
-        return source.trace
+    if isinstance(source, (Trace, LiveTrace)):
+        return source if isinstance(source, Trace) else source.trace
     reader = _reader_with(format, options)
-    if isinstance(source, (str, bytes, bytearray, memoryview)):
-        data = _encoded(source)
+    if isinstance(source, _TEXTS):
+        data = source if type(source) is bytes else _encoded(source)
         trace = _decode_quickly(data, test_keys=test_keys) if reader is None else None
         return _read_one(decode_document(data), reader) if trace is None else trace
     _refuse_source(source)
@@ -165,13 +166,15 @@ def _decode_quickly(data: bytes, *, test_keys: bool) -> Trace | None:
     begun = _begins_as_history(data)
     if begun is None:
         return None
-    if begun["simulation"]:
+    known = begun.lastgroup
+    if known == "simulation":
         return decode_simulation(data, test_keys=test_keys)
-    decoders = [openai_chat_quick.decode_history, anthropic_quick.decode_history]
-    if not begun["system"] and any(mark in data[:_SEEN] for mark in _BLOCKS):
-        decoders.reverse()
-    found = (decode(data, test_keys=test_keys) for decode in decoders)
-    return next((trace for trace in found if trace is not None), None)
+    has_blocks = known is None and any(data.find(mark, 0, _SEEN) >= 0 for mark in _BLOCKS)
+    for decode in _BLOCKS_FIRST if has_blocks else _CHAT_FIRST:
+        trace = decode(data, test_keys=test_keys)
+        if trace is not None:
+            return trace
+    return None
 
 
 def _is_like_messages(source: Any) -> bool:
@@ -180,7 +183,7 @@ def _is_like_messages(source: Any) -> bool:
 
 
 def _data_of(source: Any) -> Any:
-    if isinstance(source, (str, bytes, bytearray, memoryview)):
+    if isinstance(source, _TEXTS):
         return decode_document(_encoded(source))
     return plain(source, converters())
 

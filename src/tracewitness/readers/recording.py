@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from tracewitness.display import show
 from tracewitness.errors import PathPart, ReadError, path_text
-from tracewitness.readers.json_text import decode_text, keys_are_unique
+from tracewitness.readers.json_text import decode_object, decode_text, keys_are_unique
 from tracewitness.readers.pairing import is_resource_name
 from tracewitness.trace import Problem, Record, Role, Trace
 
@@ -236,12 +236,8 @@ def read_arguments(value: Any) -> tuple[Any, str | UnsetType]:
     if value.__class__ is dict:
         return value, UNSET
     if isinstance(value, str):
-        # Most are a flat object as it should be: as many colons as keys show that no key stands twice in it.
-        try:
-            args = _decode_json(value)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            args = None
-        if args.__class__ is dict and (value.count(":") == len(args) or keys_are_unique(value.encode(), args)):
+        args = decode_object(value)
+        if args is not None:
             return args, UNSET
         decoded = _decoded(value)
         if isinstance(decoded, str):  # encoded twice

@@ -27,9 +27,8 @@ from tracewitness.suites import Place
 from tracewitness.trace import Problem, Trace
 from tracewitness.verdict import Checked, NearMiss, PathDifference, Verdict
 
-__all__ = ["Entries", "events_of", "run_entry"]
+__all__ = ["Entries", "events_of", "run_entry", "run_entry_and_hidden"]
 
-_MESSAGES: Final = ("user", "agent", "system")
 _MOST_SHOWN: Final = 20_000
 _FOR_EVER: Final = 1e12
 #: So many checks are known at once; contracts of a test run may be any number.
@@ -68,17 +67,23 @@ class Entries:
 
     def run(self, report: RunReport) -> RunEntry:
         """Return what came of a run as an entry."""
+        return self.run_and_hidden(report)[0]
+
+    def run_and_hidden(self, report: RunReport) -> tuple[RunEntry, HiddenValues]:
+        """Return what came of a run as an entry, and what was hidden in it."""
         row = report.data if isinstance(report.data, Mapping) else {}
-        needs_words = self._in_full or report.status != "held" or report.outcome != "passed"
+        needs_words = (
+            self._in_full or bool(self._redaction.paths) or report.status != "held" or report.outcome != "passed"
+        )
         events, hidden = _events_and_hidden(report, row, self._redaction) if needs_words else (None, self._nothing)
         verdicts = [
             self.verdict(verdict, place, hidden) for verdict, place in zip(report.verdicts, report.places, strict=True)
         ]
-        return RunEntry(
-            source=_text(report.source),
+        entry = RunEntry(
+            source=_text(self._redaction.text(report.source)),
             number=report.number,
             place=_text(report.place),
-            name=_text(self._redaction.text(report.name)),
+            name=_text(hidden.text(report.name)),
             case=None if report.case is None else _text(report.case),
             run=report.run,
             tags=tuple(map(_text, report.tags)),
@@ -87,11 +92,12 @@ class Entries:
             error=_text(hidden.text(report.error)) if report.error else "",
             verdicts=tuple(verdicts),
             steps=_steps(row, hidden),
-            judged=_judged(row, hidden),
+            judged=_judged(row, hidden, self._redaction),
             events=events if self._in_full else None,
             problems=_problems(report.trace, hidden),
-            **_told_of_row(row, hidden),
+            **_told_of_row(row, hidden, self._redaction),
         )
+        return entry, hidden
 
     def verdict(self, verdict: Verdict, place: Place | None, hidden: HiddenValues) -> VerdictEntry:
         """Return a verdict as an entry.
@@ -144,6 +150,14 @@ def run_entry(report: RunReport, redaction: Redaction, suite: str = "") -> RunEn
     return Entries(redaction, suite).run(report)
 
 
+def run_entry_and_hidden(report: RunReport, redaction: Redaction) -> tuple[RunEntry, HiddenValues]:
+    """Return what came of one run as an entry, and what was hidden in it, for who tells more of it.
+
+    Arguments: as of `run_entry`.
+    """
+    return Entries(redaction).run_and_hidden(report)
+
+
 def events_of(trace: Trace, redaction: Redaction) -> tuple[list[Any], HiddenValues]:
     """Return a trace's events as plain data without what is hidden, and what that was."""
     return _redacted(trace.to_events(), redaction)
@@ -158,7 +172,9 @@ def _events_and_hidden(
     written = row.get("trace")
     if isinstance(written, list):
         return _redacted(written, redaction)
-    return None if report.trace is None else [], HiddenValues((), (), redaction)
+    if report.trace is None:
+        return None, HiddenValues.of_no_events(redaction)
+    return [], HiddenValues((), (), redaction)
 
 
 def _redacted(events: Sequence[Any], redaction: Redaction) -> tuple[list[Any], HiddenValues]:
@@ -167,15 +183,7 @@ def _redacted(events: Sequence[Any], redaction: Redaction) -> tuple[list[Any], H
         return before, _NOTHING
     after = redact_events(before, redaction)
     hidden = HiddenValues(before, after, redaction)
-    return [_message_redacted(event, hidden) for event in after] if hidden else after, hidden
-
-
-def _message_redacted(event: Any, hidden: HiddenValues) -> Any:
-    """Return an event; what was said is shown without what is hidden elsewhere."""
-    if not isinstance(event, dict):
-        return event
-    said = {role: hidden.text(event[role]) for role in _MESSAGES if isinstance(event.get(role), str)}
-    return event | said
+    return [hidden.event(event) for event in after], hidden
 
 
 def _near_miss(near: NearMiss, hidden: HiddenValues, redaction: Redaction) -> NearMissEntry:
@@ -229,21 +237,21 @@ def _steps(row: Mapping[Any, Any], hidden: HiddenValues) -> tuple[StepEntry, ...
             goal=_said(step, "goal", hidden),
             success_criteria=_said(step, "success_criteria", hidden),
             status=_said(step, "status", hidden),
-            justification=_said(step, "justification", hidden),
+            justification=_told(step, hidden),
         )
         for step in _mappings(row.get("step_details"))
     )
 
 
-def _judged(row: Mapping[Any, Any], hidden: HiddenValues) -> tuple[JudgedEntry, ...]:
+def _judged(row: Mapping[Any, Any], hidden: HiddenValues, redaction: Redaction) -> tuple[JudgedEntry, ...]:
     """Return what a judge decided: the entries that name no operator."""
     return tuple(
         JudgedEntry(
             expectation=_said(entry, "expectation", hidden),
             status=_said(entry, "status", hidden),
-            justification=_said(entry, "justification", hidden),
+            justification=_told(entry, hidden),
             title=_said(entry, "title", hidden) if entry.get("title") else UNSET,
-            votes=json_data(entry["votes"]) if "votes" in entry else UNSET,
+            votes=_data(entry["votes"], hidden, redaction) if "votes" in entry else UNSET,
         )
         for entry in _mappings(row.get("expectation_details"))
         if not isinstance(entry.get("operator"), str)
@@ -255,23 +263,36 @@ def _mappings(value: Any) -> Iterable[Mapping[Any, Any]]:
 
 
 def _said(entry: Mapping[Any, Any], key: str, hidden: HiddenValues) -> str:
+    return _text(hidden.text(_words(entry, key)))
+
+
+def _told(entry: Mapping[Any, Any], hidden: HiddenValues) -> str:
+    return _text(hidden.told(_words(entry, "justification")))
+
+
+def _words(entry: Mapping[Any, Any], key: str) -> str:
     value = entry.get(key, "")
-    return _text(hidden.text(value if isinstance(value, str) else str(json_data(value))))
+    return value if isinstance(value, str) else str(json_data(value))
 
 
-def _told_of_row(row: Mapping[Any, Any], hidden: HiddenValues) -> dict[str, Any]:
+def _data(value: Any, hidden: HiddenValues, redaction: Redaction) -> Any:
+    """Return data of a row that is no part of the trace, with what must not be shown hidden."""
+    return hidden.value(redaction.value(json_data(value)))
+
+
+def _told_of_row(row: Mapping[Any, Any], hidden: HiddenValues, redaction: Redaction) -> dict[str, Any]:
     """Return what else a row tells, as far as it is what it should be."""
     told: dict[str, Any] = {}
     for key in ("error_kind", "traceback", "session_id"):
         if isinstance(row.get(key), str) and row[key]:
-            told[key] = _text(hidden.text(row[key]))
+            told[key] = _text(hidden.told(row[key]) if key == "traceback" else hidden.text(row[key]))
     turns, duration = row.get("turns"), row.get("duration_s")
     if isinstance(turns, int) and not isinstance(turns, bool) and turns >= 0:
         told["turns"] = turns
     if isinstance(duration, (int, float)) and not isinstance(duration, bool) and 0 <= duration < _FOR_EVER:
         told["duration_s"] = float(duration)
     if "usage" in row:
-        told["usage"] = json_data(row["usage"])
+        told["usage"] = _data(row["usage"], hidden, redaction)
     return told
 
 

@@ -1,7 +1,7 @@
-"""What was hidden in a run's events must not come to light in the words that are about them.
+"""What was hidden at one place of a run must not come to light at another, nor in the words that are about the run.
 
-A check's justification quotes arguments, a judge repeats what was said. So the values that a redaction took out of the
-events are looked for in every text of the report as well.
+A result repeats an argument, a check's justification quotes it, a judge repeats what was said. So the values that a
+redaction took out of the events are looked for in all other events and in every text of the report as well.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, Self
 
 from tracewitness.display import printable
-from tracewitness.redaction import HIDDEN, Redaction
+from tracewitness.redaction import HIDDEN, NOT_CONTENT, Redaction
+from tracewitness.secret_shapes import without_secrets
 
 __all__ = ["HiddenValues"]
 
@@ -24,6 +26,8 @@ _CUT: Final = "…"
 #: Of longer values words may show a part without the mark of a cut.
 _LONG: Final = 16
 _PART: Final = 10
+#: Texts up to this length are remembered with their secrets hidden: the same labels and reasons stand in most runs.
+_REMEMBERED: Final = 400
 
 
 class HiddenValues:
@@ -40,6 +44,7 @@ class HiddenValues:
 
     def __init__(self, before: Iterable[Any], after: Iterable[Any], redaction: Redaction) -> None:
         self._redaction = redaction
+        self._is_known = True
         pairs = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
         found = [leaf for pair in pairs for leaf in _taken_out(*pair)]
         self._numbers = {str(leaf) for leaf in found if not isinstance(leaf, str)}
@@ -48,13 +53,24 @@ class HiddenValues:
         ordered = sorted(patterns, key=len, reverse=True)
         self._pattern = re.compile("|".join(patterns[text] for text in ordered)) if ordered else None
 
+    @classmethod
+    def of_no_events(cls, redaction: Redaction) -> Self:
+        """Return what is known where the events are not: which values to look for can't be told of paths."""
+        hidden = cls((), (), redaction)
+        hidden._is_known = not redaction.paths
+        return hidden
+
     def __bool__(self) -> bool:
         """Whether anything was taken out that words could show."""
         return self._pattern is not None
 
+    def told(self, text: str) -> str:
+        """Return what somebody says of what happened. All of it is hidden where it can't be told what must be."""
+        return self.text(text) if self._is_known or not text else HIDDEN
+
     def text(self, text: str) -> str:
         """Return a text without what was hidden; all of it is hidden where it shows a part of that."""
-        text = self._redaction.text(text)
+        text = self._without_secrets(text)
         if self._pattern is None:
             return text
         text = self._pattern.sub(HIDDEN, text)
@@ -63,14 +79,53 @@ class HiddenValues:
     def value(self, value: Any) -> Any:
         """Return plain data whose texts and numbers are shown as `text` shows them."""
         if isinstance(value, str):
-            return self.text(value)
+            return HIDDEN if self._is_whole(value) else self.text(value)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self.value(item) for key, item in value.items()}
+            return self._mapping(value)
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if value is None or isinstance(value, bool):
             return value
-        return HIDDEN if str(value) in self._numbers else value
+        return HIDDEN if self._is_whole(str(value)) else value
+
+    def _is_whole(self, text: str) -> bool:
+        """Whether a text is a hidden value as a whole. A single character tells nothing, and is in every run."""
+        return len(text) > 1 and (text in self._texts or text in self._numbers)
+
+    def _mapping(self, mapping: Mapping[Any, Any]) -> dict[str, Any]:
+        """Return a mapping with what was hidden replaced in keys as well; no two of them become one."""
+        shown: dict[str, Any] = {}
+        for key, item in mapping.items():
+            name = plain = self.text(str(key))
+            number = 1
+            while name in shown:
+                number += 1
+                name = f"{plain} ({number})"
+            shown[name] = self.value(item)
+        return shown
+
+    def event(self, event: Any) -> Any:
+        """Return an event, which the redaction has seen, without the values that it took out elsewhere.
+
+        The names of tools and agents, ids and times stay, since results find their calls by them.
+
+        >>> hidden = HiddenValues([{"args": {"pin": "7391"}}], [{"args": {"pin": HIDDEN}}], Redaction())
+        >>> hidden.event({"result": {"used": ["7391"]}, "id": "c1"})
+        {'result': {'used': ['[redacted]']}, 'id': 'c1'}
+        """
+        if self._pattern is None or not isinstance(event, Mapping):
+            return event
+        return {key: value if key in NOT_CONTENT else self.value(value) for key, value in event.items()}
+
+    def _without_secrets(self, text: str) -> str:
+        is_repeated = self._redaction.secrets and len(text) <= _REMEMBERED
+        return _remembered(text) if is_repeated else self._redaction.text(text)
+
+
+@lru_cache(maxsize=8192)
+def _remembered(text: str) -> str:
+    """Hide the secrets in a text of a report, of which the same few stand in most runs."""
+    return without_secrets(text)
 
 
 def _taken_out(before: Any, after: Any) -> Iterator[str | int | float]:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Protocol, Self
 
+from msgspec import structs
+
 from tracewitness import __version__
 from tracewitness.evals import RunReport, Summary
 from tracewitness.redaction import Redaction
@@ -73,6 +75,7 @@ class Reports:
         self._redaction = redaction
         self._entries = Entries(redaction, suite, in_full=any(listener.needs_all for listener in self._listeners))
         self._counts = Counts()
+        self._renamed: dict[str, str] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -84,7 +87,10 @@ class Reports:
 
     def run(self, report: RunReport) -> None:
         """Tell of one run."""
-        self.tell(self._entries.run(report))
+        entry = self._entries.run(report)
+        if entry.name != report.name:
+            self._renamed[report.name] = entry.name
+        self.tell(entry)
 
     def tell(self, run: RunEntry) -> None:
         """Tell of one run that is an entry already, with nothing in it that must not be shown."""
@@ -94,7 +100,9 @@ class Reports:
 
     def finish(self, summary: Summary, notices: Iterable[str] = ()) -> None:
         """Tell the counts; then each form is complete."""
-        self.tell_end(self._counts.summary(summary), notices)
+        counts = self._counts.summary(summary)
+        names = tuple(dict.fromkeys(self._renamed.get(name, name) for name in counts.without_case))
+        self.tell_end(structs.replace(counts, without_case=names), notices)
 
     def tell_end(self, summary: SummaryEntry, notices: Iterable[str] = ()) -> None:
         """Tell the counts that are known already."""

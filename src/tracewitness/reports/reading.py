@@ -93,8 +93,19 @@ def read_reports(paths: Sequence[str], suite: Suite | None, redaction: Redaction
 
 
 def _redacted(document: ReportDocument, redaction: Redaction) -> ReportDocument:
+    """Return a document with what must not be shown hidden, in the names of its summary as well."""
     runs = tuple(redacted_run(run, redaction) for run in document.runs)
-    return msgspec.structs.replace(document, runs=runs)
+    counts, names = Counts(), dict[str, str]()
+    for before, now in zip(document.runs, runs, strict=True):
+        counts.add(now)
+        if before.name != now.name:
+            names[before.name] = now.name
+    if not names:
+        return msgspec.structs.replace(document, runs=runs)
+    without_case = dict.fromkeys(names.get(name, name) for name in document.summary.without_case)
+    cases = counts.entry(document.summary.exit_status).cases
+    summary = msgspec.structs.replace(document.summary, cases=cases, without_case=tuple(without_case))
+    return msgspec.structs.replace(document, runs=runs, summary=summary)
 
 
 def _of_rows(runs: Iterable[Run], redaction: Redaction) -> ReportDocument:

@@ -18,6 +18,8 @@ __all__ = ["redacted_run"]
 _PART: Final = re.compile(r"\.?([^.\[\]'\"]+)|\[(\d+)\]|\[('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]")
 #: What is no text of a trace: by these, runs and checks are known, or they are of a few words that are ours.
 _KEPT: Final = frozenset({"case", "tags", "status", "outcome", "operator", "file", "tools", "events"})
+#: What is data and may be of any form.
+_DATA: Final = frozenset({"expected", "actual", "votes", "usage"})
 
 
 def redacted_run(run: RunEntry, redaction: Redaction) -> RunEntry:
@@ -31,28 +33,23 @@ def redacted_run(run: RunEntry, redaction: Redaction) -> RunEntry:
         return run
     before = run.events or []
     after = redact_events(before, redaction)
-    hidden = HiddenValues(before, after, redaction)
+    hidden = HiddenValues(before, after, redaction) if run.events is not None else HiddenValues.of_no_events(redaction)
     plain = msgspec.to_builtins(_without_differences(run, redaction))
-    told = {key: _hidden(key, value, hidden) for key, value in plain.items()}
-    events = None if run.events is None else [_said(event, hidden) for event in after]
+    told = {key: _hidden(key, value, hidden, redaction) for key, value in plain.items()}
+    events = None if run.events is None else [hidden.event(event) for event in after]
     return msgspec.convert({**told, "events": events}, RunEntry)
 
 
-def _hidden(key: str, value: Any, hidden: HiddenValues) -> Any:
+def _hidden(key: str, value: Any, hidden: HiddenValues, redaction: Redaction) -> Any:
+    if key in _DATA:
+        return hidden.value(redaction.value(value))
     if key in _KEPT or value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
-        return hidden.text(value)
+        return hidden.told(value) if key in ("justification", "traceback") else hidden.text(value)
     if isinstance(value, dict):
-        return {name: _hidden(name, item, hidden) for name, item in value.items()}
-    return [_hidden("", item, hidden) for item in value]
-
-
-def _said(event: Any, hidden: HiddenValues) -> Any:
-    if not isinstance(event, dict):
-        return event
-    said = {role: hidden.text(event[role]) for role in ("user", "agent", "system") if isinstance(event.get(role), str)}
-    return event | said
+        return {name: _hidden(name, item, hidden, redaction) for name, item in value.items()}
+    return [_hidden("", item, hidden, redaction) for item in value]
 
 
 def _without_differences(run: RunEntry, redaction: Redaction) -> RunEntry:

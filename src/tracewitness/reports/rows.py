@@ -12,7 +12,8 @@ from tracewitness.evals import RunOutcome, RunReport
 from tracewitness.readers import Run
 from tracewitness.redaction import Redaction
 from tracewitness.reports.document import RunEntry, VerdictEntry
-from tracewitness.reports.entries import run_entry
+from tracewitness.reports.entries import run_entry_and_hidden
+from tracewitness.reports.hidden_values import HiddenValues
 
 __all__ = ["entry_of_row", "judged_too"]
 
@@ -50,8 +51,8 @@ def entry_of_row(run: Run, number: int, redaction: Redaction) -> RunEntry:
         trace=run.trace,
         data=row,
     )
-    entry = run_entry(report, redaction)
-    verdicts = tuple(_verdicts(row, redaction))
+    entry, hidden = run_entry_and_hidden(report, redaction)
+    verdicts = tuple(_verdicts(row, hidden))
     held = all(verdict.held for verdict in verdicts)
     status = entry.status if entry.error else "held" if held else "broken"
     return judged_too(msgspec.structs.replace(entry, verdicts=verdicts, status=status, outcome=_of_status(status)), row)
@@ -72,17 +73,17 @@ def _of_status(status: str) -> RunOutcome:
     return "passed" if status == "held" else "failed" if status == "broken" else "unreadable"
 
 
-def _verdicts(row: Mapping[Any, Any], redaction: Redaction) -> list[VerdictEntry]:
+def _verdicts(row: Mapping[Any, Any], hidden: HiddenValues) -> list[VerdictEntry]:
     """Return the checks that were folded into a row. Of their evidence it has only the words."""
     details = row.get("expectation_details")
     own = [each for each in details if _is_check(each)] if isinstance(details, list) else []
     return [
         VerdictEntry(
             operator=each["operator"],
-            label=redaction.text(each["expectation"].removeprefix(_PREFIX)),
+            label=hidden.text(each["expectation"].removeprefix(_PREFIX)),
             status="held" if each.get("status") == "Met" else "broken",
             evidence=(),
-            justification=redaction.text(str(each.get("justification", ""))),
+            justification=hidden.told(str(each.get("justification", ""))),
             reason="",
             tools=(),
             near_miss=None,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tracewitness.display import nearest_name, show
 from tracewitness.errors import UsageError, path_text
 from tracewitness.matching import json_value
-from tracewitness.trace import Record, ToolCall, Trace
+from tracewitness.trace import LiveTrace, Record, ToolCall, Trace
 
 __all__ = ["as_trace"]
 
@@ -71,6 +71,8 @@ def as_trace(actual: object) -> Trace:
     """
     if isinstance(actual, Trace):
         return actual
+    if isinstance(actual, LiveTrace):
+        return actual.trace
     if not isinstance(actual, (list, tuple)):  # of what is used up by reading, nothing might be left to be seen
         raise UsageError(
             f"actual is a Trace or a list of calls such as {{'tool': 'search'}}, not {show(actual)}; "

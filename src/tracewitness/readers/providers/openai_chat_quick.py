@@ -12,12 +12,14 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from tracewitness.errors import path_text
+from tracewitness.readers.json_text import decode_object
 from tracewitness.readers.lean import (
     AFTER_TEXTS,
     NULL,
     Name,
     OptionalName,
     converter_to,
+    decode_optional_text,
     decode_text,
     decoder_to,
     is_filled,
@@ -31,57 +33,6 @@ __all__ = ["decode_history", "history_of"]
 
 #: `Raw` where texts stay JSON, else what a text was decoded to.
 _Text = TypeVar("_Text")
-
-
-class _System(
-    LeanRecord,
-    Generic[_Text],
-    frozen=True,
-    gc=False,
-    forbid_unknown_fields=True,
-    tag_field="role",
-    tag="system",
-    rename={"system": "content"},
-):
-    kind: ClassVar[Kind] = "system"
-
-    system: _Text
-
-
-class _Developer(_System[_Text], Generic[_Text], frozen=True, gc=False, tag="developer", rename={"system": "content"}):
-    pass
-
-
-class _User(
-    LeanRecord,
-    Generic[_Text],
-    frozen=True,
-    gc=False,
-    forbid_unknown_fields=True,
-    tag_field="role",
-    tag="user",
-    rename={"user": "content"},
-):
-    kind: ClassVar[Kind] = "user"
-
-    user: _Text
-
-
-class _Result(
-    LeanRecord,
-    Generic[_Text],
-    frozen=True,
-    gc=False,
-    forbid_unknown_fields=True,
-    tag_field="role",
-    tag="tool",
-    rename={"id": "tool_call_id", "of": "name", "result": "content"},
-):
-    kind: ClassVar[Kind] = "result"
-
-    result: _Text
-    id: OptionalName = UNSET
-    of: OptionalName = UNSET
 
 
 class _Function(Struct, Generic[_Text], frozen=True, gc=False, forbid_unknown_fields=True):
@@ -104,30 +55,35 @@ class _Call(LeanRecord, Generic[_Text], frozen=True, gc=False, forbid_unknown_fi
     @property
     def args(self) -> Any:
         """The arguments, decoded anew."""
-        return self._read()[0]
+        text = self.function.arguments
+        if text.__class__ is Raw:
+            text = decode_optional_text(text)
+        args = decode_object(text) if text.__class__ is str else None
+        return read_arguments(None if text is UNSET else text)[0] if args is None else args
 
     @property
     def raw_args(self) -> str | UnsetType:
         """The arguments where they are not JSON."""
-        return self._read()[1]
-
-    def _read(self) -> tuple[Any, str | UnsetType]:
-        return read_arguments(decode_text(self.function.arguments))
+        return read_arguments(decode_text(self.function.arguments))[1]
 
 
-class _Answer(
+class _Message(
     LeanRecord,
     Generic[_Text],
     frozen=True,
     gc=False,
     forbid_unknown_fields=True,
-    tag_field="role",
-    tag="assistant",
-    rename={"agent": "content"},
+    rename={"kind": "role", "id": "tool_call_id", "of": "name"},
 ):
-    kind: ClassVar[Kind] = "agent"
+    """A message of any role: a type for each role would pass twice over what stands before the role.
 
-    agent: _Text | UnsetType = UNSET
+    What only some roles have is tested in `_records_of`.
+    """
+
+    kind: Literal["system", "developer", "user", "assistant", "tool"]
+    id: OptionalName = UNSET
+    of: OptionalName = UNSET
+    content: _Text | UnsetType = UNSET
     tool_calls: list[_Call[_Text]] | UnsetType | None = UNSET
     # What the provider's own library writes into every answer.
     refusal: UnsetType | None = UNSET
@@ -135,12 +91,32 @@ class _Answer(
     audio: UnsetType | None = UNSET
     annotations: tuple[()] | UnsetType | None = UNSET
 
+    @property
+    def result(self) -> Any:
+        """What a tool returned."""
+        return self.content if self.kind == "tool" else UNSET
+
+    @property
+    def agent(self) -> Any:
+        """What the model said."""
+        return self.content if self.kind == "assistant" else UNSET
+
+    @property
+    def user(self) -> Any:
+        """What the user said."""
+        return self.content if self.kind == "user" else UNSET
+
+    @property
+    def system(self) -> Any:
+        """What the model was told."""
+        return self.content if self.kind in ("system", "developer") else UNSET
+
 
 #: How long the JSON of an empty text is.
 _NO_WORDS: Final = 2
-_Messages = list[_System[Any] | _Developer[Any] | _User[Any] | _Result[Any] | _Answer[Any]]
-_decode: Final = decoder_to(list[_System[Raw] | _Developer[Raw] | _User[Raw] | _Result[Raw] | _Answer[Raw]])
-_convert: Final = converter_to(list[_System[str] | _Developer[str] | _User[str] | _Result[str] | _Answer[str | None]])
+_Messages = list[_Message[Any]]
+_decode: Final = decoder_to(list[_Message[Raw]])
+_convert: Final = converter_to(list[_Message[str | None]])
 
 
 def decode_history(data: bytes, *, test_keys: bool = True) -> Trace | None:
@@ -186,9 +162,11 @@ def _records_of(messages: _Messages) -> list[AnyRecord] | None:  # noqa: C901 - 
     add = records.append
     names: dict[OptionalName, str] = {}
     for message in messages:
-        kind = type(message)
-        if kind is _Answer:
-            text = message.agent
+        text = message.content
+        kind = message.kind
+        if kind == "assistant":
+            if not (message.id is message.of is UNSET):
+                return None
             if calls := message.tool_calls:
                 if type(text) is Raw:
                     if text < AFTER_TEXTS:
@@ -206,14 +184,14 @@ def _records_of(messages: _Messages) -> list[AnyRecord] | None:  # noqa: C901 - 
                     names[call.id] = function.name
                 records += calls
                 continue
-        elif kind is _Result:
-            text, call_id, of = message.result, message.id, message.of
+        elif message.tool_calls is not UNSET:
+            return None
+        elif kind == "tool":
+            call_id, of = message.id, message.of
             if call_id is of or call_id in NO_IDS or (of is not UNSET and names.get(call_id, of) != of):
                 return None  # nothing says which call it answers, or its id and its name disagree
-        elif kind is _User:
-            text = message.user
-        else:
-            text = message.system
+        elif not (message.id is message.of is UNSET):
+            return None
         if not (type(text) is Raw and text < AFTER_TEXTS) and type(text) is not str:
             return None
         add(message)
@@ -228,8 +206,8 @@ def _paths_of(messages: _Messages) -> list[Path]:
     """Return where each event stands, in the order of `_records_of`."""
     paths: list[Path] = []
     for index, message in enumerate(messages):
-        calls = message.tool_calls if isinstance(message, _Answer) else None
-        if not calls or is_filled(message.agent):
+        calls = message.tool_calls
+        if not calls or is_filled(message.content):
             paths.append((index,))
         paths += [(index, "tool_calls", number) for number in range(len(calls or ()))]
     return paths
