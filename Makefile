@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo demo-simulate test fuzz test-frameworks test-pytest lint bench format clean
+.PHONY: help demo demo-simulate test fuzz test-frameworks test-pytest lint bench bench-peers soak format clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -85,9 +85,21 @@ lint: $(VENV)/.dev ## Check style, types and the directions of imports
 bench: $(VENV)/.dev ## Run the benchmarks
 	$(BIN)/python -m pytest benchmarks --quiet --benchmark-columns=min,median,max,rounds
 
+.venv-peers/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --upgrade pip
+	.venv-peers/bin/python -m pip install --quiet --editable . --group peers
+	@touch $@
+
+bench-peers: .venv-peers/.ready ## Run the benchmarks against other libraries that check tool calls
+	.venv-peers/bin/python benchmarks/peers/compare.py
+
+soak: $(VENV)/.shared ## Scan for three minutes while workers are killed, files are torn and the disk is full
+	$(BIN)/python benchmarks/soak.py
+
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .venv-frameworks .venv-pytest .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks build dist
+	rm -rf $(VENV) .venv-frameworks .venv-pytest .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks build dist

@@ -18,12 +18,23 @@ pytest_plugins = ["pytester"]
 settings.register_profile("tracewitness", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("tracewitness")
 
+# Files that `tracewitness init` writes into a project; here they have no agent.
+collect_ignore = ["src/tracewitness/cli/templates"]
+
 
 @pytest.fixture(autouse=True)
-def _public_names_in_doctests(doctest_namespace: dict[str, Any]) -> None:
-    """Let the examples of docstrings use the public names as a user would who has imported them."""
+def _public_names_in_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+    """Let the examples of docstrings use the public names as a user would who has imported them.
+
+    A module's own names win: what has a public name may have a namesake in a room.
+    """
+    example = getattr(request.node, "dtest", None)
+    own = () if example is None else example.globs
     for name in tracewitness.__all__:
-        doctest_namespace[name] = getattr(tracewitness, name)
+        if name in own:
+            doctest_namespace.pop(name, None)
+        else:
+            doctest_namespace[name] = getattr(tracewitness, name)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -6,6 +6,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import pytest
 from conftest import anthropic
 
 from tracewitness.expectations import compile_checks
-from tracewitness.readers import read
+from tracewitness.readers import read, read_all
 
 #: What is done with the bytes of a conversation, and with those of one decoded already.
 READINGS: dict[str, Callable[[bytes], object]] = {
@@ -62,6 +63,22 @@ def test_reading_what_is_decoded(
     ratios = [_seconds(read, histories) / _seconds(decode, lines) for _ in range(15)]
     _say(say, "messages that are data already, beside decoding", ratios)
     benchmark.pedantic(_seconds, (read, histories), rounds=5)
+
+
+@pytest.mark.parametrize("format_name", ["chat completions", "Anthropic", "tau2-bench"])
+def test_reading_files(
+    format_name: str, histories: dict[str, list[Any]], tmp_path: Path, say: Callable[[str], None]
+) -> None:
+    """A file of JSON Lines, as Python's json writes them, beside decoding its lines."""
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(json.dumps(history) + "\n" for history in histories[format_name]), "utf-8")
+    lines = path.read_bytes().splitlines()
+    decode = msgspec.json.Decoder().decode
+    ratios = [_seconds(lambda file: list(read_all(file)), [path]) / _seconds(decode, lines) for _ in range(15)]
+    say(
+        f"{format_name}: reading a file of {len(lines)} lines {statistics.median(ratios):.2f} times decoding them "
+        f"(median of {len(ratios)} pairs, {min(ratios):.2f} to {max(ratios):.2f})"
+    )
 
 
 #: A suite of the usual length; what its checks ask for occurs in most conversations of the airline desk.

@@ -570,7 +570,7 @@ class EventIndex(Struct, eq=False, gc=False):
                         by_id[call_id] = call if call_id not in by_id else self._again(call, call_id)
                 else:
                     self._add((_with_all_fields(record),), position, unreadable)
-            elif kind == "tool" or kind == "result":  # noqa: PLR1714 - a set costs more than it saves here
+            elif kind == "tool" or kind == "result":
                 answered = by_id.get(record.id)
                 if answered.__class__ is ToolCall and answered.answer is None:
                     error = record.is_error

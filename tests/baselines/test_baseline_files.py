@@ -19,6 +19,7 @@ from baseline_support import check, run, store, text, write
 
 from tracewitness import ReadError, SuiteError, UsageError
 from tracewitness.baselines import baseline_path, belongs_to, entry_key, find_baselines
+from tracewitness.baselines.accepting import accept
 from tracewitness.baselines.document import parse_document
 
 BY_HAND = """\
@@ -565,3 +566,22 @@ def test_a_lock_that_nobody_lets_go_is_an_error(tmp_path: Path, monkeypatch: pyt
         assert check(tmp_path, run({"a": {}})).passed
         with pytest.raises(UsageError, match="has been locked by another process"):
             check(tmp_path, run({"b": {}}), update=True)
+
+
+def test_each_failed_run_may_differ_in_another_way(tmp_path: Path) -> None:
+    """What waits to be accepted is what came last, also where what came before had fewer calls, more, or others."""
+    first, second, third = ({name: {"x": 1}} for name in "abc")
+    check(tmp_path, run(first, second, third))
+    baseline = baseline_path(tmp_path / "test_orders.py")
+    for calls in (
+        [first, third],
+        [first, second, third, first],
+        [{"a": {"x": 2}}, second, third],
+        [],
+        [first, {"b": {"x": 2}}, third],
+        [third],
+        [first, second, {"d": {}}],
+    ):
+        assert not check(tmp_path, run(*calls)).passed
+    assert accept(baseline) == ("test_order",)
+    assert check(tmp_path, run(first, second, {"d": {}}), ci=True).passed

@@ -624,6 +624,41 @@ def test_a_finished_simulation_is_not_repeated(run: Call) -> None:
     assert len(Path("sessions.log").read_text().splitlines()) == 4
 
 
+def test_one_finished_run_is_not_called_all_runs(run: Call) -> None:
+    arguments = ["simulate", "suite.yaml", "--agent", "desk:honest", "-o", "results.json", "--name", "talk"]
+    run(*arguments)
+    assert "note: the one run is finished, as results.json.journal has it" in run(*arguments, "--resume").err
+
+
+def test_a_slip_of_the_finger_runs_nothing(run: Call) -> None:
+    """So many runs that their list alone fills the memory are refused before anything is opened."""
+    answer = run("simulate", "suite.yaml", "--agent", "desk:honest", "-o", "results.json", "--runs", "100000000000")
+    assert answer.status == 2
+    assert "is not in the range 1<=x<=100000" in answer.err
+    assert not Path("results.json.journal").exists()
+
+
+@pytest.mark.parametrize("step", ["{}", "{goal: ''}", "{goal: '  ', success_criteria: ''}", "{static_utterance: ''}"])
+def test_a_step_that_says_nothing_is_refused(run: Call, step: str) -> None:
+    """Any model could call it done."""
+    Path("empty.yaml").write_text(f"evals: [{{name: a, steps: [{{static_utterance: Hi.}}, {step}]}}]", "utf-8")
+    answer = run("simulate", "empty.yaml", "--agent", "desk:honest", "--user-model", "test")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("error: step 2 of the case 'a' says nothing, so any model can call it done; ")
+
+
+def test_the_password_of_an_address_is_not_in_the_journal(run: Call) -> None:
+    """Neither that of the models' server nor the agent's."""
+    addresses = ["--agent", "http://me:geheim1@127.0.0.1:9/v1", "--agent-model", "m"]
+    addresses += ["--base-url", "http://me:geheim2@127.0.0.1:9/v1"]
+    answer = run("simulate", "suite.yaml", *addresses, "--journal", "j")
+    assert answer.status == 2
+    run("simulate", "suite.yaml", "--agent", "desk:honest", *addresses[4:], "--journal", "j")
+    kept = Path("j").read_text("utf-8")
+    assert '"base_url":"http://127.0.0.1:9/v1"' in kept
+    assert "geheim" not in kept + answer.err
+
+
 def without_time(line: str) -> str:
     return line.partition("  (")[0]
 

@@ -121,13 +121,14 @@ def test_what_a_task_of_the_agent_raises_is_told(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_cancels_all(tmp_path: Path) -> None:
-    """The simulation ends as after Ctrl-C, and what was finished is written."""
+    """The simulation ends as after Ctrl-C, what was finished is written, and it is told who did that."""
     code = "[task.cancel() for task in asyncio.all_tasks()]; await asyncio.sleep(60)"
     process = start(tmp_path, ASYNC, code, "-o", "results.json")
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert out.splitlines()[-1].endswith("unfinished")
+    assert "note: code of the agent has cancelled the simulation; it ends as after Ctrl-C" in err.splitlines()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to write to")
@@ -163,6 +164,7 @@ def test_ctrl_c_where_an_agent_has_put_a_handler_of_its_own(tmp_path: Path, hand
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err
+    assert "has cancelled" not in err
     assert out == "0 runs passed, 0 failed, 3 unfinished\n"
 
 

@@ -179,3 +179,59 @@ def test_a_run_without_evidence(shop: Project) -> None:
     )
     shop.run().assert_outcomes(failed=1)
     assert not baselines(shop).exists()
+
+
+MOVING = """
+def test_moves(witness_baseline, monkeypatch):
+    monkeypatch.chdir("/")
+    witness_baseline([{"tool": "a", "args": {}}])
+
+def test_stays(witness_baseline):
+    witness_baseline([{"tool": "b", "args": {}}])
+"""
+
+
+@PROCESSES
+def test_a_test_that_goes_to_another_folder(shop: Project, processes: tuple[str, ...]) -> None:
+    """Its baseline is named as that of other tests, and none that was used is called unused."""
+    shop.write("tests/test_shop.py", MOVING)
+    shop.run(*processes).stdout.fnmatch_lines_random(
+        [f"  written: {test} in tests/__witness__/test_shop.witness.yaml" for test in ("test_moves", "test_stays")]
+    )
+    result = shop.run(*processes)
+    result.stdout.fnmatch_lines(["2 baselines: 2 held"])
+    result.stdout.no_fnmatch_line("*unused*")
+
+
+def test_a_failure_names_the_file_from_where_pytest_was_started(shop: Project) -> None:
+    """So the command that it tells can be copied."""
+    shop.write("tests/test_shop.py", MOVING)
+    shop.run()
+    shop.write("tests/test_shop.py", MOVING.replace('"tool": "a"', '"tool": "c"'))
+    shop.run().stdout.fnmatch_lines(
+        [
+            "E *the baseline 'test_moves' in tests/__witness__/test_shop.witness.yaml: *",
+            "E *`tracewitness baseline accept tests/__witness__/test_shop.witness.yaml test_moves` takes it over*",
+        ]
+    )
+
+
+def test_a_broken_file_is_told_without_frames_of_the_library(shop: Project) -> None:
+    """The error says where the file is broken, and the traceback ends at the test's line."""
+    shop.run()
+    baselines(shop).write_text("- 1", "utf-8")
+    result = shop.run()
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(["E *SuiteError: tests/__witness__/test_shop.witness.yaml:1:1: *"])
+    result.stdout.no_fnmatch_line("*src/tracewitness*")
+
+
+def test_an_update_in_ci_is_said_to_have_written_nothing(shop: Project) -> None:
+    """Where both are asked for, nothing is written, and a line says so."""
+    shop.run()
+    text = baselines(shop).read_text("utf-8")
+    write(shop, word="other")
+    result = shop.run("--witness-update", "--witness-ci")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["--witness-update wrote nothing, since this is CI *"])
+    assert baselines(shop).read_text("utf-8") == text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from plugin_support import CANCEL, SUITE, Project, order
 
@@ -54,8 +56,8 @@ def test_a_check_is_a_test(shop: Project) -> None:
         ("order in stock", "order in stock"),
         ("Bestellung für Zoë", "Bestellung für Zoë"),
         ("a::b", "a:b"),
-        ("a[b]", "a[b]"),
-        ("\\e[31mred", "\\x1b[31mred"),
+        ("a[b]", "a(b)"),
+        ("\\e[31mred", "\\x1b(31mred"),
         ("line\\nbreak", "line\\nbreak"),
         ("\\u202egnp.exe", "\\u202egnp.exe"),
         ("runs-without-a-case", "runs-without-a-case"),
@@ -570,3 +572,34 @@ def test_the_place_of_a_test(shop: Project) -> None:
         ("shop.evals.yaml", 7, "cancel"),
         ("shop.evals.yaml", 0, "runs-without-a-case"),
     ]
+
+
+ODD_NAMES = ("a::b", "in [1]", "open [1", "Order:", ":: [x] ::", "a/b.yaml", "[]", "x - y")
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("per_check", ["false", "true"])
+def test_a_test_is_found_by_the_id_that_is_shown(project: Project, name: str, per_check: str) -> None:
+    """Whatever a case is called, its node id picks it, and a summary shows that id."""
+    project.ini("tracewitness_results = runs.jsonl", f"tracewitness_per_check = {per_check}")
+    checks = [{"type": "tool_called", "tool": "x", "name": "is [x]: y"}]
+    project.write("a.evals.yaml", json.dumps([{"name": name, "tool_expectations": checks}]))
+    project.runs(order(name=name))
+    (failed,) = (test for test, outcome in project.outcomes().items() if outcome == "failed")
+    assert project.outcomes(failed) == {failed: "failed"}
+    shown = failed.replace("[", "[[]")
+    project.run("-n", "1").stdout.fnmatch_lines([f"FAILED {shown} - *"])
+
+
+def test_what_an_agent_raises_is_shown_from_its_own_frames(project: Project) -> None:
+    """Of the event loop that calls it there is nothing; the case is told of as not checked."""
+    project.write("a.evals.yaml", "[{name: order, tool_expectations: [{type: tool_called, tool: x}]}]")
+    project.write(
+        "conftest.py",
+        "import pytest\n@pytest.fixture\ndef witness_agent():\n    async def play(case):\n"
+        "        raise ValueError('no model')\n    return play\n",
+    )
+    result = project.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *ValueError: no model", "  not checked, since there is no run: order"])
+    result.stdout.no_fnmatch_line("*asyncio*py*")

@@ -295,6 +295,7 @@ class TestIt(unittest.TestCase):
 """
     logged, result = run(project, body)
     result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*1 of 1 failed run: AssertionError: 1 == 1 (test_it.py:*)"])
     assert logged == ["class up", *["up False", "down"] * 3, "up False", "other", "down", "class down"]
 
 
@@ -302,14 +303,28 @@ class TestIt(unittest.TestCase):
 
 
 def test_a_skip(project: Project) -> None:
-    """A run that is skipped skips the test, and the reason tells in which run."""
+    """A run that is skipped skips the test, and the reason tells in which run. It hides no failure before it."""
     body = """
 @pytest.mark.witness(runs=5, at_least=4)
 def test_it():
     count = number()
     log(count)
+    if count == 3:
+        pytest.skip("the quota is used up")
+
+@pytest.mark.witness(runs=5, at_least=2)
+def test_failed_before():
+    count = number() - 3
     assert count != 1
     if count == 3:
+        pytest.skip("the quota is used up")
+
+@pytest.mark.xfail
+@pytest.mark.witness(runs=5, at_least=4)
+def test_expected_before():
+    count = number() - 6
+    assert count != 1
+    if count == 2:
         pytest.skip("the quota is used up")
 
 @pytest.mark.skip(reason="not today")
@@ -318,11 +333,13 @@ def test_never():
     log("never")
 """
     logged, result = run(project, body, "-rs")
-    result.assert_outcomes(skipped=2)
+    result.assert_outcomes(skipped=3, failed=1)
     assert logged == ["1", "2", "3"]
     result.stdout.fnmatch_lines_random(
         [
-            "*the quota is used up (in run 3 of 5, after 1 of 2 runs held)",
+            "*the quota is used up (in run 3 of 5, after 2 of 2 runs held)",
+            "*the quota is used up (in run 2 of 5, after 0 of 1 run held)",
+            "1 of 2 runs held (*), at least 2 of 5 had to, and run 3 was skipped (the quota is used up)",
             "*not today (in run 1 of 5)",
         ]
     )

@@ -111,6 +111,11 @@ def test_usual_histories_are_decoded_at_once(separators: tuple[str, str]) -> Non
     [
         '[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{"a":1,"a":2}}]}]',
         '[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{"b":{"a":1,"a":2}}}]}]',
+        # What is decoded could be written longer than it was, and make up for the pair that is missing.
+        '[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{"a":1,"a":1e5,"b":1}}]}]',
+        '[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{"a":1,"a":1E9}}]}]',
+        '[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{"":1,"":[1e3,1e3]}}]}]',
+        '[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{"a":"\\u003a","a":"::"}}]}]',
         '[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","name":"b","input":{}}]}]',
         '[{"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "a", "name": "b", "input": {}}]}]',
         '[{"role":"assistant","content":"hi","content":[{"type":"tool_use","id":"1","name":"a","input":{}}]}]',
@@ -131,3 +136,24 @@ def test_what_is_odd_keeps_its_place() -> None:
     trace = decode_history(json.dumps([{"role": "user", "content": results}]).encode())
     assert trace is not None
     assert [problem.place for problem in trace.problems] == ["$[0].content[1]"]
+
+
+@pytest.mark.parametrize("number", ["1e5", "1.50", "-0.0", "1e400", "-1e400", "1e-7", "9" * 30, "-0", "0.1"])
+@pytest.mark.parametrize("separators", [None, (",", ":")])
+def test_numbers_are_those_of_the_reader(number: str, separators: tuple[str, str] | None) -> None:
+    """Whether they are written as they would be again, or longer, or go beyond what a number can be."""
+    call = {"type": "tool_use", "id": "1", "name": "a", "input": {"n": [0], "m": {"a": "b"}}}
+    text = json.dumps([{"role": "assistant", "content": [call]}], separators=separators)
+    data = text.replace("0", number).encode()
+    quick, slow = decode_history(data), trace_of(decode_document(data))
+    assert quick is None or told(quick) == told(slow)
+    assert told(read(data)) == told(slow)
+
+
+def test_numbers_that_are_too_long_are_found() -> None:
+    """They are more than Python converts."""
+    call = {"type": "tool_use", "id": "1", "name": "a", "input": {"n": 0}}
+    data = json.dumps([{"role": "assistant", "content": [call]}]).replace("0", "9" * 5000).encode()
+    assert decode_history(data) is None
+    with pytest.raises(ReadError, match="digits"):
+        read(data)

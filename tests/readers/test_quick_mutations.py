@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from quick_support import told
+from quick_support import USUAL_ANTHROPIC, USUAL_CHAT, USUAL_TAU2, told
 
 from tracewitness.errors import ReadError
 from tracewitness.readers import read
@@ -19,63 +19,11 @@ from tracewitness.readers.providers import anthropic_quick, openai_chat_quick
 from tracewitness.readers.registry import trace_of
 from tracewitness.trace import Trace
 
-_CHAT: list[dict[str, Any]] = [
-    {"role": "system", "content": "be brief"},
-    {"role": "user", "content": "a lamp: é?"},
-    {
-        "role": "assistant",
-        "content": "well",
-        "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": {"a": "lamp"}}'}},
-            {"id": "c2", "type": "function", "function": {"name": "buy", "arguments": "{}"}},
-        ],
-    },
-    {"role": "tool", "tool_call_id": "c2", "name": "buy", "content": '{"ok": true}'},
-    {"role": "tool", "tool_call_id": "c1", "name": "find", "content": "[1]"},
-    {"content": "done", "role": "assistant"},
-]
-_ANTHROPIC: list[dict[str, Any]] = [
-    {"role": "user", "content": "a lamp: é?"},
-    {
-        "role": "assistant",
-        "content": [
-            {"type": "thinking", "thinking": "hm", "signature": "x"},
-            {"type": "text", "text": "well"},
-            {"type": "tool_use", "id": "c1", "name": "find", "input": {"q": {"a": 1.50}}},
-            {"type": "tool_use", "id": "c2", "name": "buy", "input": {}},
-        ],
-    },
-    {
-        "role": "user",
-        "content": [
-            {"type": "tool_result", "tool_use_id": "c2", "content": '{"ok": true}', "is_error": False},
-            {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "[1]"}]},
-            {"type": "text", "text": "so"},
-        ],
-    },
-    {"role": "assistant", "content": "done"},
-]
-_TAU2: dict[str, Any] = {
-    "id": "s1",
-    "task_id": "7",
-    "termination_reason": "user_stop",
-    "reward_info": {"reward": 1.0, "checks": [{"a": 1}]},
-    "messages": [
-        {"role": "user", "content": "a lamp: é?", "tool_calls": None, "turn_idx": 0},
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": "c1", "name": "find", "arguments": {"q": {"a": 1.50}}, "requestor": "assistant"}],
-            "usage": {"prompt_tokens": 3},
-        },
-        {"id": "c1", "role": "tool", "content": "[1]", "requestor": "assistant", "error": False},
-    ],
-}
 #: The document, and what decodes it at once.
 USUAL: dict[str, tuple[Any, Callable[[bytes], Trace | None]]] = {
-    "chat completions": (_CHAT, openai_chat_quick.decode_history),
-    "Anthropic": (_ANTHROPIC, anthropic_quick.decode_history),
-    "tau2-bench": (_TAU2, decode_simulation),
+    "chat completions": (USUAL_CHAT, openai_chat_quick.decode_history),
+    "Anthropic": (USUAL_ANTHROPIC, anthropic_quick.decode_history),
+    "tau2-bench": (USUAL_TAU2, decode_simulation),
 }
 _PIECES = [
     *(

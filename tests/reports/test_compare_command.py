@@ -106,3 +106,10 @@ def test_bad_input_is_status_2(run: Any, arguments: list[str], words: str) -> No
     assert answer.status == 2
     assert words in answer.err
     assert "BROKEN" not in answer.out
+
+
+def test_the_standard_input_is_one_report(run: Any) -> None:
+    """It can't be read twice."""
+    answer = run("compare", "-", "-")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == "error: the standard input can be one of the two reports, and not both\n"

@@ -160,6 +160,15 @@ def test_checks_that_come_and_go() -> None:
     assert compare(document(twice), document(less), allow_missing=True).exit_status == 0
 
 
+@pytest.mark.parametrize("base", [other("a", PASSED), structs.replace(PASSED, outcome="not_run", verdicts=())])
+def test_a_new_case_that_fails_says_why(base: RunEntry) -> None:
+    """Of its checks those are told that do not hold; that the others are new is no news."""
+    (case,) = [case for case in compare(document(base), document(FAILED)).cases if case.name == "order"]
+    assert case.kind == "newly_broken"
+    assert [(check.label, check.kind) for check in case.checks] == [("tool_called create_order", "newly_broken")]
+    assert "none with matching arguments" in case.checks[0].why
+
+
 def test_goals_and_judged_expectations_are_compared() -> None:
     """As checks are; a verdict that a judge did not come to is none."""
 
@@ -193,6 +202,8 @@ def with_calls(*calls: Any, run: RunEntry = PASSED) -> ReportDocument:
         ([("a", {"x": {"$regex": ".*"}})], [("a", {"x": "any"})], [("different", "a", None)]),
         ([("a", {"x": "*"})], [("a", {"x": "any"})], [("different", "a", "args.x: was '*', is 'any'")]),
         ([("a", {"n": n}) for n in range(500)], [("a", {"n": 1})], [("different", "", None)]),
+        ([("", {"x": 1})], [("", {"x": 2})], [("different", "(no name)", "args.x: was 1, is 2")]),
+        ([("a", {})], [("a", {}), ("", {})], [("added", "(no name)", "{}")]),
     ],
 )
 def test_changed_calls(before: Any, now: Any, told: list[tuple[str, str, str | None]]) -> None:
@@ -268,3 +279,22 @@ def test_many_cases_stay_within_what_github_takes() -> None:
     text = as_markdown(compare(document(PASSED), document(PASSED, *changed)))
     assert len(text.encode()) <= 1024 * 1024
     assert "more cases" in text
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "is_doubtful"),
+    [
+        ("a/x.evals.yaml", "b/x.evals.yaml", False),
+        ("C:\\a\\x.evals.yaml", "/b/x.evals.yaml", False),
+        ("x.evals.yaml", "", False),
+        ("x.evals.yaml", "y<b>\x1b.evals.yaml", True),
+    ],
+)
+def test_reports_of_two_eval_files(base: str, new: str, is_doubtful: bool) -> None:
+    """They can be compared, and every form says that they are of two."""
+    one, other = (structs.replace(document(PASSED), suite=suite) for suite in (base, new))
+    comparison = compare(one, other)
+    texts = ("\n".join(comparison_lines(comparison)), as_markdown(comparison), as_html(comparison))
+    assert [("the reports are of two eval files" in text) for text in texts] == [is_doubtful] * 3
+    assert not any("y<b>" in text or "\x1b.evals" in text for text in texts[1:])
+    assert comparison.exit_status == 0

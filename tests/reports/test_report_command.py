@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -239,3 +240,74 @@ def test_validate(run: Any) -> None:
     assert "tool_called" in answer.err
     assert "none.yaml" in answer.err
     assert run("validate", "suite.evals.yaml", "--quiet") == (0, "", "")
+
+
+@pytest.mark.parametrize("prepare", ["bom", "gzip", "crlf", "indented"])
+def test_a_report_is_known_however_it_was_kept(run: Any, prepare: str) -> None:
+    """Tools put a byte order mark before it, pack it, or write its lines anew."""
+    plain = Path("report.json").read_text("utf-8")
+    kept = {
+        "bom": plain.encode("utf-8-sig"),
+        "gzip": gzip.compress(plain.encode()),
+        "crlf": plain.replace("\n", "\r\n").encode(),
+        "indented": json.dumps(json.loads(plain), indent=2, sort_keys=True).encode(),
+    }
+    Path("kept.json").write_bytes(kept[prepare])
+    assert run("report", "kept.json") == run("report", "report.json")
+    assert run("compare", "report.json", "kept.json").status == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda text: text[: len(text) // 2], "a report that is cut off or damaged: Input data was truncated"),
+        (lambda text: text[:60], "a report that is cut off or damaged: Input data was truncated"),
+        (lambda text: text.replace("confirmed", "\\ud800", 1), "a report that is cut off or damaged: "),
+        (lambda text: text.replace('"version":2,', "", 1), "a report without a version; version 2 is read"),
+        (lambda text: text.replace('"version":2', '"version":1', 1), "a report in version 1; version 2 is read"),
+        (lambda text: text.replace('"version":2', '"version":"2"', 1), "a report in version '2'; version 2 is read"),
+    ],
+)
+def test_a_report_that_can_not_be_read_is_called_one(run: Any, change: Any, told: str) -> None:
+    """It is not taken for a recording, which would need an eval file; and nothing is written."""
+    Path("changed.json").write_text(change(Path("report.json").read_text("utf-8")), "utf-8")
+    for arguments in (("report", "changed.json", "-o", "r.html"), ("compare", "report.json", "changed.json")):
+        answer = run(*arguments)
+        assert (answer.status, answer.out) == (2, "")
+        assert answer.err.startswith(f"error: changed.json: {told}")
+    assert not Path("r.html").exists()
+
+
+def test_runs_of_several_files_have_numbers_of_their_own(run: Any) -> None:
+    """Two files number their rows alike, and one says what can be no number."""
+    rows = [{"name": "order", "run": number, "passed": True, "trace": GOOD} for number in (1, 2, 1, 10**30, -1, "3")]
+    Path("one.json").write_text(json.dumps(rows), "utf-8")
+    Path("two.json").write_text(json.dumps([*rows[:2], {**rows[0], "name": "other"}]), "utf-8")
+    assert run("report", "one.json", "two.json", "--json", "both.json").status == 0
+    runs = json.loads(Path("both.json").read_text("utf-8"))["runs"]
+    assert [each["run"] for each in runs if each["name"] == "order"] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [each["run"] for each in runs if each["name"] == "other"] == [1]
+
+
+def test_a_report_is_no_recording(run: Any) -> None:
+    """Who reads a folder that a report was written into is told what it is."""
+    Path("runs").mkdir()
+    write_rows("runs/runs.json", ("order", GOOD))
+    assert run("check", "suite.evals.yaml", "runs", "--json", "runs/report.json").status == 0
+    again = run("check", "suite.evals.yaml", "runs", "--json", "other.json")
+    assert again.status == 2
+    assert "a report that `--json` wrote, and no recording; `report` and `compare` read reports" in again.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_who_may_read_a_report_stays(run: Any) -> None:
+    """A report that is written anew is no more open than it was; a new one is as files are."""
+    Path("mine.json").write_text("{}", "utf-8")
+    Path("mine.json").chmod(0o600)
+    Path("link.json").symlink_to("mine.json")
+    for name in ("mine.json", "link.json", "new.json"):
+        run("report", "report.json", "-o", name)
+    Path("plain").touch()
+    assert Path("mine.json").stat().st_mode & 0o777 == 0o600
+    assert Path("link.json").is_symlink()
+    assert Path("new.json").stat().st_mode == Path("plain").stat().st_mode

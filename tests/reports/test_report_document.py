@@ -174,7 +174,7 @@ def test_numbers_that_json_can_not_hold_are_texts() -> None:
             "a report in version 1; version 2 is read",
         ),
         ('{"version": 3, "tracewitness": "9", "runs": []}', "a report in version 3; version 2 is read"),
-        ('{"tracewitness": "9", "runs": []}', "a report in version"),
+        ('{"tracewitness": "9", "runs": []}', "a report without a version; version 2 is read"),
         ('{"version": 2, "tracewitness": "9", "runs": []}', "is not of the form that `--json` writes"),
         ('{"version": 2, "tracewitness": "9", "runs": [{"status": "\\u001b"}]}', "is not of the form"),
     ],

@@ -190,3 +190,106 @@ def test_what_a_judge_says_is_redacted_too() -> None:
     hidden = redacted_run(run, Redaction(["args.customer"]))
     assert hidden.judged[0].justification == f"It said {HIDDEN}."
     assert hidden.error == f"by {HIDDEN}"
+
+
+def test_what_is_hidden_at_one_place_is_hidden_at_all(run: Any) -> None:
+    """Repeated in other arguments, in results, keys, texts of JSON and addresses, as a number, in capitals."""
+    import json
+
+    email, number = "Ana+1@Example.org", 55512340
+    events = [
+        {"user": f"I am {email.lower()}"},
+        {"call": "pay", "args": {"customer": email, "phone": number, "copy": [{"of": email}], email: 1}, "id": "1"},
+        {"result": {"link": "https://x.example/?m=Ana%2B1%40Example.org", "text": json.dumps({"m": email})}, "id": "1"},
+        {"call": "log", "args": {"phones": [number, str(number)], "kept": 7}, "id": "2"},
+        {"result": f"<a>{email}</a> was called at {number}", "id": "2", "is_error": True},
+    ]
+    Path("runs.json").write_text(json.dumps([{"name": "pay", "events": events}]), "utf-8")
+    answer = run("check", "suite.evals.yaml", "runs.json", *files("at"), *("--redact", "args.{customer,phone}"))
+    assert answer.status == 2, "a pattern that can't be read hides nothing, so nothing is written"
+    hiding = ("--redact", "args.customer", "--redact", "args.phone")
+    run("check", "suite.evals.yaml", "runs.json", *files("at"), *hiding)
+    run("check", "suite.evals.yaml", "runs.json", "--json", "plain.json")
+    run("report", "plain.json", *files("later"), *hiding)
+    for told in (contents("at"), contents("later")):
+        for secret in ("example.org", "ana", str(number)):
+            assert [form for form, text in told.items() if form != "--html" and secret in text.lower()] == []
+        assert '"kept":7' in told["unpacked"]
+
+
+def test_keys_that_become_one_are_told_apart() -> None:
+    """Nothing is lost where a key is hidden."""
+    hidden = HiddenValues([{"args": ["secret one", "secret two"]}], [{"args": [HIDDEN, HIDDEN]}], Redaction())
+    shown = hidden.event({"result": {"secret one": 1, "secret two": 2, HIDDEN: 3}})
+    assert shown == {"result": {HIDDEN: 1, f"{HIDDEN} (2)": 2, f"{HIDDEN} (3)": 3}}
+
+
+def test_events_still_find_each_other() -> None:
+    """Names of tools, ids and times are kept, and so are single characters, which tell nothing."""
+    hidden = HiddenValues([{"args": ["c-71", 3, "x"]}], [{"args": [HIDDEN] * 3}], Redaction())
+    event = {"call": "c-71", "args": {"n": 3, "x": "x", "t": True, "none": None}, "id": "c-71", "at": 3}
+    assert hidden.event(event) == event
+
+
+def test_rows_of_a_simulation_are_redacted(run: Any) -> None:
+    """What a row says itself of its checks, its judge's votes and its models, with a trace and without one."""
+    import json
+
+    said = f"args.customer: expected 'x', got '{CUSTOMER}'"
+    row = {
+        "name": "pay",
+        "passed": False,
+        "trace": EVENTS,
+        "usage": {"api_key": "hunter2hunter2", "of": CUSTOMER},
+        "traceback": f"ValueError: {CUSTOMER}",
+        "step_details": [{"goal": "pay", "status": "Completed", "justification": said}],
+        "expectation_details": [
+            {"expectation": "[tool] tool_called pay", "operator": "tool_called", "status": "Not Met"}
+            | {"justification": said},
+            {"expectation": "polite", "status": "Met", "justification": said, "votes": [{"why": said}]},
+        ],
+    }
+    rows = [row, {key: value for key, value in row.items() if key != "trace"}]
+    Path("rows.json").write_text(json.dumps(rows), "utf-8")
+    run("report", "rows.json", *files("rows"), "--redact", "args.customer")
+    run("report", "rows.json", "--json", "plain.json", "--no-redact-secrets")
+    assert CUSTOMER in Path("plain.json").read_text("utf-8")
+    run("report", "plain.json", *files("later"), "--redact", "args.customer")
+    for told in (contents("rows"), contents("later")):
+        for secret in (CUSTOMER, "hunter2hunter2"):
+            assert [form for form, text in told.items() if secret in text] == []
+
+
+def test_names_of_runs_are_redacted_wherever_they_stand(run: Any) -> None:
+    """In the counts and the notes as well, at once and later; what was equal stays so."""
+    import json
+
+    rows = [{"name": name, "events": EVENTS} for name in (f"with {KEY}", f"of {CUSTOMER}", "pay", f"of {CUSTOMER}")]
+    Path("runs.json").write_text(json.dumps(rows), "utf-8")
+    hiding = ("--redact", "args.customer")
+    answer = run("check", "suite.evals.yaml", "runs.json", *files("at"), *hiding)
+    quiet = run("check", "suite.evals.yaml", "runs.json", *hiding)
+    run("check", "suite.evals.yaml", "runs.json", "--json", "plain.json", "--no-redact-secrets")
+    run("report", "plain.json", *files("later"), *hiding)
+    written = {f"{prefix} {form}": text for prefix in ("at", "later") for form, text in contents(prefix).items()}
+    for secret in (KEY, CUSTOMER):
+        assert [form for form, text in written.items() if secret in text] == []
+        assert secret not in answer.out + quiet.out
+    for prefix in ("at", "later"):
+        summary = json.loads(Path(f"{prefix}-json").read_text("utf-8"))["summary"]
+        assert summary["without_case"] == [f"with {HIDDEN}", f"of {HIDDEN}"]
+        assert [(case["name"], case["runs"]) for case in summary["cases"]] == [
+            *((f"with {HIDDEN}", 1), (f"of {HIDDEN}", 2), ("pay", 1))
+        ]
+
+
+def test_words_do_not_quote_what_was_expected_at_a_hidden_place() -> None:
+    """The eval file's value would tell what the agent was to say."""
+    suite = (
+        "[{name: pay, tool_expectations: [{type: sequence, mode: in_order, calls: [{tool: pay, args: {pin: ab}}]}]}]"
+    )
+    (run,) = entries(("pay", [{"call": "pay", "args": {"pin": "cd"}}]), suite=suite, redaction=Redaction(["args.pin"]))
+    told = json_line(run)
+    assert "'ab'" not in told
+    assert "'cd'" not in told
+    assert HIDDEN in run.verdicts[0].justification

@@ -318,7 +318,12 @@ class _Editing:
         if key in names:
             number = names.index(key)
             begin, end = self._span(number)
-            return self._spliced(begin, end, self._replaced(number, items), (number, number + 1), key, items)
+            kept, anew = (
+                self._replaced(number, items),
+                _entry_lines(key, [item.plain for item in items], self._column()),
+            )
+            spliced = (self._spliced(begin, end, lines, (number, number + 1), key, items) for lines in (kept, anew))
+            return next((document for document in spliced if document is not None), None)
         number = max((number + 1 for number, name in enumerate(names) if name < key), default=0)
         at = self._span(number - 1)[1] if number else self._body
         lines = _entry_lines(key, [item.plain for item in items], self._column())
@@ -407,11 +412,15 @@ class _Editing:
         return end
 
     def _replaced(self, number: int, items: Sequence[NewItem]) -> list[str]:
-        """Return the lines of a baseline, of which the steps that stay keep theirs."""
+        """Return the lines of a baseline, of which the steps that stay keep theirs.
+
+        The steps that stay are those of the document which the items were made for. Where this is another one, as of
+        what waits to be accepted, their lines read back as something else, or are not there.
+        """
         entry = self._entries[number]
         begin, end = self._span(number)
         blocks = self._blocks(entry, end)
-        if blocks is None or not items:
+        if blocks is None or not items or any(item.old is not None and item.old >= len(blocks) for item in items):
             return _entry_lines(entry.key, [item.plain for item in items], self._column())
         column = len(_SPACES.match(self._lines[blocks[0].begin]).group())  # type: ignore[union-attr]
         lines = self._lines[begin : blocks[0].begin]

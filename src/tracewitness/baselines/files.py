@@ -24,13 +24,15 @@ class KeptDocument:
 
     Arguments:
         path: the file; it need not be there.
+        shown: what it is called in errors; left out, its path.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, shown: str = "") -> None:
         self.path = path
+        self._shown = shown or str(path)
         self._stamp: tuple[int, ...] | None = None
         self._data: bytes | None = None
-        self._document = Document.empty(str(path))
+        self._document = Document.empty(self._shown)
 
     def exists(self) -> bool:
         """Tell whether the file is there."""
@@ -45,7 +47,7 @@ class KeptDocument:
         """
         stamp = self._stamp_now()
         if stamp is None:
-            return Document.empty(str(self.path))
+            return Document.empty(self._shown)
         if stamp != self._stamp:
             self._take(self._bytes())
             self._stamp = stamp
@@ -64,7 +66,7 @@ class KeptDocument:
         """
         with locked(lock or self.path):
             # Its stamp would not do: two changes within the resolution of a file's times look like one.
-            before = self._take(self._bytes()) if self.exists() else Document.empty(str(self.path))
+            before = self._take(self._bytes()) if self.exists() else Document.empty(self._shown)
             after = change(before)
             if after is before:
                 return
@@ -79,7 +81,7 @@ class KeptDocument:
     def _take(self, data: bytes) -> Document:
         """Read what is in the file, if it is not what was in it before."""
         if data != self._data:
-            self._document = parse_document(data, str(self.path))
+            self._document = parse_document(data, self._shown)
             self._data = data
         return self._document
 
@@ -87,7 +89,7 @@ class KeptDocument:
         try:
             return self.path.read_bytes()
         except OSError as error:
-            raise ReadError(f"can't be opened: {printable(error.strerror or str(error))}", str(self.path)) from error
+            raise ReadError(f"can't be opened: {printable(error.strerror or str(error))}", self._shown) from error
 
     def _stamp_now(self) -> tuple[int, ...] | None:
         """Return what changes when the file is replaced or rewritten; None where there is none."""
@@ -96,5 +98,5 @@ class KeptDocument:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise ReadError(f"can't be read: {printable(error.strerror or str(error))}", str(self.path)) from error
+            raise ReadError(f"can't be read: {printable(error.strerror or str(error))}", self._shown) from error
         return status.st_ino, status.st_mtime_ns, status.st_size

@@ -50,16 +50,20 @@ class BaselineStore:
         path: the file, as `baseline_path` gives it. It need not be there.
         update: whether baselines from which runs differ are rewritten.
         ci: whether nothing is written at all, and a baseline that is missing is a failure. It goes before ``update``.
+        shown: what the file is called in what people read, such as its path from where they work; left out, its path.
 
     A store may be kept for a session: it reads the file again when that has changed. Any number of processes may use
     one file at once.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, update: bool = False, ci: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, update: bool = False, ci: bool = False, shown: str = ""
+    ) -> None:
         self.path = Path(path)
+        self.shown = shown or str(self.path)
         self._update = update and not ci
         self._ci = ci
-        self._kept = KeptDocument(self.path)
+        self._kept = KeptDocument(self.path, self.shown)
         self._pending = KeptDocument(pending_path(self.path))
 
     def check(
@@ -182,7 +186,7 @@ class BaselineStore:
 
     def _keep_for_later(self, key: str, items: Sequence[NewItem]) -> str:
         """Keep what came, so that it can be accepted without another run; return what to do."""
-        accept = f"tracewitness baseline accept {shlex.quote(str(self.path))} {shlex.quote(key)}"
+        accept = f"tracewitness baseline accept {shlex.quote(self.shown)} {shlex.quote(key)}"
         try:
             self._pending.change(lambda document: document.with_entry(key, items), lock=self.path)
         except UsageError:
@@ -201,7 +205,7 @@ class BaselineStore:
         return "\n".join(run.redaction.text(line) for line in lines)
 
     def _title(self, key: str) -> str:
-        return f"the baseline {printable(repr(key), 300)} in {printable(str(self.path), 400)}"
+        return f"the baseline {printable(repr(key), 300)} in {printable(self.shown, 400)}"
 
 
 class _Run(NamedTuple):

@@ -75,6 +75,8 @@ def command(
       tracewitness compare monday.json tuesday.json
       tracewitness compare main.json branch.json --tolerance 0.1 -o comparison.md
     """
+    if base == new == STANDARD_OUTPUT:
+        raise UsageError("the standard input can be one of the two reports, and not both")
     form = _form_of(output, form)
     loaded = None if suite is None else load_suite(suite)
     redaction = Redaction(redact, secrets=redact_secrets)

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from tracewitness.batch.scan import Progress
+    from tracewitness.batch.scanning import Progress
 
 __all__ = ["ScanProgress", "progress_text"]
 

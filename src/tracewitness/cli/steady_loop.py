@@ -42,7 +42,8 @@ def run_steadily(main: Coroutine[Any, Any, T], ended: Callable[[], None], notice
         notice: takes a line on what went wrong where nobody waits for it.
 
     Raises:
-        asyncio.CancelledError: it was cancelled, by Ctrl-C or by an agent.
+        KeyboardInterrupt: it was ended by Ctrl-C.
+        asyncio.CancelledError: it was cancelled from within, by code of an agent.
     """
     loop = _SteadyLoop()
     loop.set_exception_handler(lambda _, context: notice(_what_happened(context)))
@@ -58,6 +59,10 @@ def run_steadily(main: Coroutine[Any, Any, T], ended: Callable[[], None], notice
 
     try:
         return runner.run(run_and_end())
+    except asyncio.CancelledError:
+        if loop.is_interrupted:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         if all_ended:
             runner.close()
@@ -100,6 +105,11 @@ class _SteadyLoop(_Loop):
         self.threads = _Threads(thread_name_prefix="asyncio")
         self.set_default_executor(self.threads)
         self._interruptions = 0
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether there was a Ctrl-C."""
+        return self._interruptions > 0
 
     def run_until_complete(self, future: Any) -> Any:
         """Run until a future is done, though something else raises or stops the loop."""

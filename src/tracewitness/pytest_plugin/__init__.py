@@ -94,21 +94,28 @@ def pytest_make_collect_report() -> Generator[None, Any, None]:
     """Make sure that the markers of what was collected can be read."""
     outcome = yield
     report = outcome.get_result()
-    marked = [item for item in report.result or () if _marker_of(item) is not None]
+    marked = [item for item in report.result or () if isinstance(item, pytest.Item) and _is_marked(item)]
     if marked:
         from tracewitness.pytest_plugin.repeats import check_markers
 
         check_markers(marked, report)
 
 
-def _marker_of(node: pytest.Item | pytest.Collector) -> pytest.Mark | None:
-    return node.get_closest_marker("witness") if isinstance(node, pytest.Item) else None
+def _is_marked(item: pytest.Item) -> bool:
+    """Whether a test has our marker. Every test is asked, and pytest's own look-up takes more than twice the time."""
+    node: Any = item
+    while node is not None:
+        for mark in node.own_markers:
+            if mark.name == "witness":
+                return True
+        node = node.parent
+    return False
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Run a test several times where its marker says so."""
-    if _marker_of(item) is None:
+    if not _is_marked(item):
         return None
     from tracewitness.pytest_plugin.repeats import run_repeatedly
 
@@ -183,6 +190,9 @@ class _Listener:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test noted, and whether it ran to its end."""
+        outcome: str = report.outcome
+        if outcome == "rerun":  # as pytest-rerunfailures calls what does not count, since the test is run again
+            return
         if report.when == "call" and report.passed:
             self._passed.add(report.nodeid)
         elif not report.passed:

@@ -14,6 +14,7 @@ from tracewitness.evals import RunReport
 from tracewitness.evals.tool_expectations import evaluate_case
 from tracewitness.expectations import Next, Operator, Score, compile_checks
 from tracewitness.fluent import ChecksAssertionError, Expectation, ToolScoreAssertionError
+from tracewitness.fluent.contents import without_frames
 from tracewitness.fluent.failure import explain
 from tracewitness.fluent.subject import Subject, Witnessed
 from tracewitness.fluent.verdicts import on_calls_alone
@@ -124,7 +125,7 @@ class Witness:
 
     def _checked(self, seen: Witnessed, expected: Any, case: str | None) -> Outcome:
         __tracebackhide__ = True
-        outcome, asked = _check(seen, expected, case)
+        outcome, asked = without_frames(lambda: _check(seen, expected, case))
         return self._ended(outcome, asked)
 
     def _ended(self, outcome: Outcome, asked: _Asked) -> Outcome:

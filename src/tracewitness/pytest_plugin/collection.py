@@ -32,6 +32,9 @@ _RESERVED: Final = frozenset(
 )
 
 
+_BRACKETS: Final = str.maketrans("[]", "()")
+
+
 class EvalFile(pytest.Module):
     """An eval file. To pytest it is a module without an object, as a text file with doctests is."""
 
@@ -135,6 +138,11 @@ def _function_of(runs: CaseRuns | OtherRuns, number: int | None) -> Callable[[py
         except TracewitnessError as error:
             runs.note_missing(request.node)
             raise Refused(str(error)) from None
+        except pytest.skip.Exception:
+            raise
+        except BaseException:  # what the agent raised, whatever it is: pytest tells that, and it is no run
+            runs.note_missing(request.node)
+            raise
         checked.note(request.node, number)
         if not checked.held(number):
             raise BrokenRuns(checked, number)
@@ -167,15 +175,18 @@ def _marker_name(tag: str) -> str:
 
 
 def _node_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Return names for node ids: printable, without what parts them, each once.
+    """Return names for node ids: printable, without what pytest parts ids at, each once.
 
-    >>> _node_names(["order", "a::b", "order", "x\\ny"])
-    ['order', 'a:b', 'order#2', 'x\\\\ny']
+    Those are two colons, also of a name and what joins it to the next, and what pytest takes for the beginning of
+    parameters, a bracket: it would look for the test under another name, or show it under one.
+
+    >>> _node_names(["order", "a::b", "order", "x\\ny", "in [1]:"])
+    ['order', 'a:b', 'order#2', 'x\\\\ny', 'in (1)']
     """
     used = set(taken)
     made = []
     for name in names:
-        base = re.sub(":{2,}", ":", printable(name)).strip() or "-"
+        base = re.sub(":{2,}", ":", printable(name)).translate(_BRACKETS).strip(": ") or "-"
         unique, count = base, 1
         while unique in used:
             count += 1

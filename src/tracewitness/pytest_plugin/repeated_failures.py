@@ -43,9 +43,10 @@ class Failure(Struct, frozen=True):
         if crash is None:
             reason = getattr(report, "wasxfail", "") or str(report.longrepr or "")
             return cls(_first_line(reason))
-        path = Path(crash.path)
+        place = _last_shown(report.longrepr) or crash  # of a TestCase, the crash is in the code of unittest
+        path = Path(root, place.path)
         shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-        return cls(_first_line(crash.message), printable(f"{shown}:{crash.lineno}"))
+        return cls(_first_line(crash.message), printable(f"{shown}:{place.lineno}"))
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -54,6 +55,12 @@ class Failure(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.place})" if self.place else self.message
+
+
+def _last_shown(failure: Any) -> Any:
+    """Return the place of the last frame that a traceback shows; None where it shows none."""
+    entries = getattr(getattr(failure, "reprtraceback", None), "reprentries", ())
+    return getattr(entries[-1], "reprfileloc", None) if entries else None
 
 
 def _first_line(text: str) -> str:

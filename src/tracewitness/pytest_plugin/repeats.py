@@ -17,7 +17,7 @@ import pytest
 from _pytest.runner import call_and_report
 from msgspec import Struct
 
-from tracewitness.display import nearest_name, plural, show
+from tracewitness.display import nearest_name, plural, printable, show
 from tracewitness.errors import UsageError
 from tracewitness.fluent.rates import Rate, check_number
 from tracewitness.pytest_plugin.repeated_failures import Failure, common_lines, with_summary
@@ -274,14 +274,23 @@ def _shown(runs: Sequence[_Run], rule: Rule) -> _Run:
     Where enough held it is one that held, so that an expected failure that did not come is said; where not, the first
     failure that was not expected, or the first of all.
     """
-    if runs[-1].kind not in ("held", "failed"):
+    if runs[-1].kind not in ("held", "failed") and not _is_left_open(runs):
         return runs[-1]
     if _held(runs) >= rule.at_least:
         return runs[-1]
     failed = [run for run in runs if run.kind == "failed"]
     if not failed:  # the session was stopped before it was decided
         return runs[-1]
-    return next((run for run in failed if not hasattr(run.reports["call"], "wasxfail")), failed[0])
+    return next((run for run in failed if _is_unexpected(run)), failed[0])
+
+
+def _is_left_open(runs: Sequence[_Run]) -> bool:
+    """Whether a run was skipped after one had failed: nobody knows what came of the rest, and that is no success."""
+    return runs[-1].kind == "skipped" and any(run.kind == "failed" and _is_unexpected(run) for run in runs)
+
+
+def _is_unexpected(failed: _Run) -> bool:
+    return not hasattr(failed.reports["call"], "wasxfail")
 
 
 def _add_up(report: Any, all_reports: Sequence[Any]) -> None:
@@ -297,7 +306,7 @@ def _add_up(report: Any, all_reports: Sequence[Any]) -> None:
 def _explain(reports: dict[str, Any], runs: Sequence[_Run], rule: Rule, root: str) -> None:
     """Say in the reports what came of the runs."""
     counted = [run for run in runs if run.kind in ("held", "failed")]
-    if runs[-1].kind in ("skipped", "error"):
+    if runs[-1].kind in ("skipped", "error") and not _is_left_open(runs):
         _explain_end(reports, len(runs), rule, counted)
         return
     if not counted:
@@ -308,10 +317,19 @@ def _explain(reports: dict[str, Any], runs: Sequence[_Run], rule: Rule, root: st
     if enough and failures:
         call.tracewitness_repeats = f"{call.nodeid}: {rate}; {common_lines(failures)[0]}"
     elif not enough and not hasattr(call, "wasxfail"):
-        demand = f"at least {rule.at_least} of {rule.runs} had to"
+        demand = f"at least {rule.at_least} of {rule.runs} had to{_skip_of(runs)}"
         head = f"{rate.held} of {plural(rate.runs, 'run')} held, {demand}"
         first, *chances = rate.lines()
         with_summary(call, head, [f"{first}, {demand}", *chances, *common_lines(failures)])
+
+
+def _skip_of(runs: Sequence[_Run]) -> str:
+    """Say that the last run was skipped, if it was, and why."""
+    if runs[-1].kind != "skipped":
+        return ""
+    report = runs[-1].reports.get("call", runs[-1].reports["setup"])
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return f", and run {len(runs)} was skipped ({printable(reason.removeprefix('Skipped: '), 200)})"
 
 
 def _explain_end(reports: dict[str, Any], number: int, rule: Rule, counted: Sequence[_Run]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import glob
 from collections.abc import Iterable
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from tracewitness.display import printable, show
@@ -26,9 +27,13 @@ _OPTION: Final = "--witness-results"
 _SETTING: Final = "tracewitness_results"
 
 
-def shown_path(path: str | Path) -> str:
-    """Return a path as it is shown: from the folder in which pytest works, where it lies below it."""
-    here = Path.cwd()
+def shown_path(path: str | Path, here: Path | None = None) -> str:
+    """Return a path as it is shown: from the folder in which pytest works, where it lies below it.
+
+    Arguments:
+        here: that folder, where a test may have gone to another one; left out, the one of now.
+    """
+    here = here or Path.cwd()
     return str(path.relative_to(here) if isinstance(path, Path) and path.is_relative_to(here) else path)
 
 
@@ -123,3 +128,14 @@ def ask_agent(agent: Any, case: Case) -> Witnessed:
             return runner.run(subject.witness_async(case))
     except ReadError as error:
         raise UsageError(f"what witness_agent returned for the case {show(case.name)} can't be read: {error}") from None
+    except BaseException as error:
+        error.__traceback__ = _own_frames(error)
+        raise
+
+
+def _own_frames(error: BaseException) -> TracebackType | None:
+    """Return the frames of what an agent raised, without those of the event loop that called it."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code is not Subject.witness_async.__code__:
+        frames = frames.tb_next
+    return error.__traceback__ if frames is None else frames

@@ -12,7 +12,7 @@ import pytest
 from tracewitness.errors import UsageError
 from tracewitness.evals import RunReport
 from tracewitness.pytest_plugin.notes import Note, read_note
-from tracewitness.pytest_plugin.runs import RecordedRuns
+from tracewitness.pytest_plugin.runs import RecordedRuns, shown_path
 from tracewitness.reports.document import RunEntry
 from tracewitness.suites import Suite
 
@@ -67,10 +67,13 @@ class WitnessSession:
         """Return the store of a file of baselines, the same for all tests of this process."""
         if path not in self._stores:
             from tracewitness.baselines import BaselineStore
-            from tracewitness.pytest_plugin.baselines import writes_nothing
+            from tracewitness.pytest_plugin.baselines import NO_UPDATE, writes_nothing
 
-            update = bool(self._config.getoption("witness_update"))
-            self._stores[path] = BaselineStore(path, update=update, ci=writes_nothing(self._config))
+            update, ci = bool(self._config.getoption("witness_update")), writes_nothing(self._config)
+            if update and ci:
+                self.notices[NO_UPDATE] = None
+            shown = shown_path(path, self._config.invocation_params.dir)
+            self._stores[path] = BaselineStore(path, update=update, ci=ci, shown=shown)
         return self._stores[path]
 
     def finish(self, session: pytest.Session) -> None:
@@ -93,5 +96,5 @@ class WitnessSession:
         if any(note.baseline is not None for note in self.notes):
             from tracewitness.pytest_plugin.baselines import unused_lines
 
-            unused = unused_lines(self.notes, ran)
+            unused = unused_lines(self.notes, ran, self._config.invocation_params.dir)
         write_section(terminal, self.notes, (*unused, *self.notices))

@@ -149,7 +149,7 @@ def _decoded_line(line: bytes) -> Any:
     try:
         return decode_plainly(line)
     except ReadError:
-        return line.decode("utf-8", "replace")
+        return line.decode("utf-8", "surrogateescape")
 
 
 def unzipped(data: bytes) -> bytes:

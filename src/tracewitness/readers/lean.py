@@ -7,6 +7,7 @@ nothing can turn out to be otherwise.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -23,7 +24,6 @@ __all__ = [
     "Name",
     "OptionalName",
     "converter_to",
-    "decode_object",
     "decode_optional_text",
     "decode_text",
     "decoder_to",
@@ -73,10 +73,10 @@ def _fraction(digits: str) -> float:
     """Make a number that is encoded in no more digits than it was written in: see `keys_are_unique`.
 
     Raises:
-        ValueError: it would be encoded in more, as 1e5 is.
+        ValueError: it would be encoded in more, as 1e5 is, or not at all, as 1e400.
     """
     fraction = float(digits)
-    if len(_encode(fraction)) > len(digits):
+    if not math.isfinite(fraction) or len(_encode(fraction)) > len(digits):
         raise ValueError
     return fraction
 
@@ -160,17 +160,3 @@ def decode_text(text: Any) -> str | None:
     if text.__class__ is Raw:
         return decode_optional_text(text)
     return None if text is UNSET else text
-
-
-def decode_object(value: Any) -> dict[str, Any] | None:
-    """Return an object that may have stayed JSON; None where it is none, or where a key may stand twice in it."""
-    if type(value) is dict:
-        return value
-    try:
-        decoded = _decode_any(value)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-    if type(decoded) is not dict:
-        return None
-    data = bytes(value)
-    return decoded if data.count(b":") == len(decoded) or json_text.keys_are_unique(data, decoded) else None

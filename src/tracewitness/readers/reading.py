@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Iterable, Iterator, Mapping, Set, ValuesView
 from functools import partial
@@ -14,9 +13,9 @@ from typing import Any, Final
 from tracewitness.errors import ReadError
 from tracewitness.readers.documents import Lines, decode_document
 from tracewitness.readers.encodings.events import Events
-from tracewitness.readers.frameworks.tau2_quick import decode_simulation
 from tracewitness.readers.objects import plain
-from tracewitness.readers.providers import anthropic_quick, openai_chat_quick
+from tracewitness.readers.providers import openai_chat_quick
+from tracewitness.readers.quick import decode_quickly
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.registry import converters, is_log, reader_named, trace_of, traces_of
 from tracewitness.readers.rows import iter_runs, rows_of, rows_of_lines
@@ -26,16 +25,6 @@ __all__ = ["read", "read_all"]
 
 _DATA: Final = frozenset({dict, list, str, bytes, Trace})
 _TEXTS: Final = (str, bytes, bytearray, memoryview)
-_begins_as_history: Final = re.compile(
-    rb"""\s* (?: \[\s*\{\s* "(?:role|content)" \s*:\s* (?P<system> "system" | "developer" )?
-    | (?P<simulation> \{ ) \s* "(?:id|task_id)" \s*: )""",
-    re.VERBOSE,
-).match
-# A history of Anthropic mostly has blocks among what comes first.
-_BLOCKS: Final = (b'"content":[', b'"content": [')
-_SEEN: Final = 4096
-_CHAT_FIRST: Final = (openai_chat_quick.decode_history, anthropic_quick.decode_history)
-_BLOCKS_FIRST: Final = _CHAT_FIRST[::-1]
 
 
 def read(
@@ -69,7 +58,7 @@ def read(
     reader = _reader_with(format, options)
     if isinstance(source, _TEXTS):
         data = source if type(source) is bytes else _encoded(source)
-        trace = _decode_quickly(data, test_keys=test_keys) if reader is None else None
+        trace = decode_quickly(data, test_keys=test_keys) if reader is None else None
         return _read_one(decode_document(data), reader) if trace is None else trace
     _refuse_source(source)
     if isinstance(source, Iterator) and not _is_mock(source):
@@ -159,22 +148,6 @@ def _reader_with(format_name: str | None, options: Mapping[str, Any]) -> Reader 
         if option not in known:
             raise ReadError(f"the format {reader.name} has no option {option}; it has {', '.join(known) or 'none'}")
     return reader._replace(read=partial(reader.read, **options)) if options else reader
-
-
-def _decode_quickly(data: bytes, *, test_keys: bool) -> Trace | None:
-    """Decode what looks like a usual history at once; None where it is none."""
-    begun = _begins_as_history(data)
-    if begun is None:
-        return None
-    known = begun.lastgroup
-    if known == "simulation":
-        return decode_simulation(data, test_keys=test_keys)
-    has_blocks = known is None and any(data.find(mark, 0, _SEEN) >= 0 for mark in _BLOCKS)
-    for decode in _BLOCKS_FIRST if has_blocks else _CHAT_FIRST:
-        trace = decode(data, test_keys=test_keys)
-        if trace is not None:
-            return trace
-    return None
 
 
 def _is_like_messages(source: Any) -> bool:

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from tracewitness.display import printable
+from tracewitness.display import printable, show
 from tracewitness.errors import ReadError
 from tracewitness.readers.documents import LINE_BEGINS, Lines, decode_document
 from tracewitness.readers.encodings.events import Events
-from tracewitness.readers.frameworks.tau2_quick import decode_simulation
 from tracewitness.readers.neutral import decode_plainly
-from tracewitness.readers.providers import anthropic_quick, openai_chat_quick
+from tracewitness.readers.quick import decode_quickly
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.registry import detected, is_log, reader_named, traces_of
-from tracewitness.readers.rows import rows_of, rows_of_lines
+from tracewitness.readers.rows import is_piece, rows_of, rows_of_lines
 from tracewitness.trace import Trace
 
 __all__ = ["RecordReader", "format_of_records"]
 
 # In this format are read, too, the messages of others in which nothing is called: they are the same in all.
 _PLAIN_MESSAGES: Final = "openai-chat"
-_QUICK: Final[dict[str, Callable[[bytes], Trace | None]]] = {
-    "anthropic-messages": anthropic_quick.decode_history,
-    _PLAIN_MESSAGES: openai_chat_quick.decode_history,
-    "tau2-bench": decode_simulation,
-}
-_QUICK_BEGINNINGS: Final = {"anthropic-messages": b"[", _PLAIN_MESSAGES: b"[", "tau2-bench": b"{"}
 
 
 class RecordReader:
@@ -41,8 +34,6 @@ class RecordReader:
 
     def __init__(self, format_name: str | None = None) -> None:
         self._reader = None if format_name is None else reader_named(format_name)
-        names = list(_QUICK) if format_name is None else [format_name] if format_name in _QUICK else []
-        self._quick = [(_QUICK_BEGINNINGS[name], _QUICK[name]) for name in names]
 
     def traces(self, raw: bytes, name: str = "") -> Iterator[Trace]:
         """Yield the traces of a record, mostly one.
@@ -57,7 +48,7 @@ class RecordReader:
         >>> [len(trace) for trace in RecordReader().traces(b'{"events": [{"call": "search"}]}')]
         [1]
         """
-        trace = self._decode_quickly(raw)
+        trace = decode_quickly(raw, None if self._reader is None else self._reader.name, name=name)
         if trace is not None:
             yield trace
             return
@@ -68,14 +59,6 @@ class RecordReader:
                 yield trace
         if not found_any:
             raise ReadError("it holds no run")
-
-    def _decode_quickly(self, raw: bytes) -> Trace | None:
-        for beginning, decode in self._quick:
-            if raw.startswith(beginning):
-                trace = decode(raw)
-                if trace is not None:
-                    return trace
-        return None
 
     def _traces_of_row(self, row: Any, name: str) -> Iterator[Trace]:
         reader = self._reader
@@ -134,11 +117,14 @@ def _rows_of(raw: bytes, reader: Reader | None) -> Iterable[Any]:
         if isinstance(data, Lines):
             is_one_run = reader.is_log if reader is not None else is_log(data)
             return [data] if is_one_run else rows_of_lines(data)
+        if not isinstance(data, (Mapping, list)):
+            raise ReadError(f"a row is a mapping, not {show(data)}")
         if not raw.lstrip().startswith(LINE_BEGINS):
             return rows_of(data, reader)
     else:
         data = decode_plainly(raw)
-    return [data] if reader is not None and reader.detects(data) else rows_of_lines(Lines([data]))
+    is_whole = reader is not None and not is_piece(data) and reader.detects(data)
+    return [data] if is_whole else rows_of_lines(Lines([data]))
 
 
 def _why_other(reader: Reader, others: list[Reader]) -> str:

@@ -270,6 +270,8 @@ def _why_several(found: list[Reader]) -> str:
 def _why_none(data: Any) -> str:
     """Say why no reader knows data: first what was probably meant, last all that was tried."""
     keys = _keys_of(data) - {CONTENT_LIST}
+    if {"version", "tracewitness", "runs", "summary"} <= keys:
+        return "a report that `--json` wrote, and no recording; `report` and `compare` read reports"
     shown = show(sorted(keys)) if keys else show(data)
     nearest = max(READERS, key=lambda reader: len(reader.keys & keys))
     shared = sorted(nearest.keys & keys)

@@ -38,11 +38,23 @@ from tracewitness.readers.files_beside import refuse_unfinished, with_files_besi
 from tracewitness.readers.folders import LINES_SUFFIXES, PACKED_SUFFIXES, Found, find_files
 from tracewitness.readers.json_text import decode_value
 from tracewitness.readers.neutral import UnusableError, decode_plainly, refuse_two_accounts, usable
+from tracewitness.readers.quick import begins_as_history, decode_quickly
 from tracewitness.readers.reader import Reader
 from tracewitness.readers.registry import detected, is_log, traces_of
 from tracewitness.trace import Record, Trace
 
-__all__ = ["MAX_ROW", "Row", "Run", "holds_one_run", "iter_rows", "iter_runs", "rows_of", "rows_of_lines", "stem_of"]
+__all__ = [
+    "MAX_ROW",
+    "Row",
+    "Run",
+    "holds_one_run",
+    "is_piece",
+    "iter_rows",
+    "iter_runs",
+    "rows_of",
+    "rows_of_lines",
+    "stem_of",
+]
 
 MAX_ROW: Final = 256 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
@@ -110,6 +122,32 @@ class Run(Struct, frozen=True):
     data: Any = None
 
 
+class _QuickRow(Row, frozen=True, kw_only=True):
+    """A row that was decoded to its trace at once; what it says beside that is decoded where somebody asks for it."""
+
+    trace: Trace
+    written: bytes
+
+    @property  # type: ignore[misc]  # a frozen field, of which only the value is asked for
+    def data(self) -> Any:
+        """The row, decoded anew."""
+        return decode_plainly(self.written)
+
+    def traces(self, reader: Reader | None = None) -> Iterator[Trace]:  # noqa: ARG002 - the trace is of its format
+        yield self.trace
+
+
+class _QuickRun(Run, frozen=True, kw_only=True):
+    """The run of such a row."""
+
+    written: bytes
+
+    @property  # type: ignore[misc]  # a frozen field, of which only the value is asked for
+    def data(self) -> Any:
+        """The row, decoded anew."""
+        return decode_plainly(self.written)
+
+
 def stem_of(source: str) -> str:
     """Return a file's name without its ending, nor that of what it is packed in."""
     path = Path(source)
@@ -145,6 +183,9 @@ def _runs_of(found: Found, reader: Reader | None) -> Iterator[Run]:
 
 def _runs_of_row(row: Row, reader: Reader | None) -> Iterator[Run]:
     """Yield the runs of a row. The row's data goes with the first: a row of several is no result to write into."""
+    if isinstance(row, _QuickRow):
+        yield _QuickRun(row.source, row.number, row.place, row.trace.name, row.trace, written=row.written)
+        return
     count = 0
     try:
         for trace in row.traces(reader):
@@ -207,8 +248,9 @@ def rows_of_lines(lines: Lines) -> Iterator[Any]:
         ReadError: what stands on a line can't be a row.
     """
     for number, line in enumerate(lines, 1):
-        # A line that could not be decoded stands there as text; decoded again it says why.
-        found = _rows_of_line(line.encode("utf-8", "replace")) if isinstance(line, str) else _rows_of_decoded_line(line)
+        # A line that could not be decoded stands there as text; decoded again it says why, also where it is no UTF-8.
+        again = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else None
+        found = _rows_of_decoded_line(line) if again is None else _rows_of_line(again)
         for place_in_line, data in found:
             row = _row(data, "", number, f"line {number}{place_in_line}")
             if row.error is not None:
@@ -260,11 +302,11 @@ def _rows_of(
         if _is_log(head, reader):
             whole = _rows_of_whole(lines_of, beginning.read_again(), source, reader)
             return with_files_beside(whole, Path(source), reader)
-        return _rows_of_lines(beginning.read_again(), source)
+        return _rows_of_lines(beginning.read_again(), source, reader)
     # Most folders hold one small trace in each file: decoded at once, they are read several times as fast.
-    alone = _mapping_alone(head) if len(head) < _CHUNK else None
+    alone = _row_alone(head, source, reader) if len(head) < _CHUNK else None
     if alone is not None:
-        return iter([Row(source, 1, "row 1", alone)])
+        return iter([alone])
     return _rows_of_document(_Buffer(beginning.read_again()), source)
 
 
@@ -287,7 +329,10 @@ def _is_log(head: bytes, reader: Reader | None) -> bool:
     if reader is not None:
         return reader.is_log
     whole, _, _ = head.rpartition(b"\n") if len(head) >= _CHUNK else (head, b"", b"")
-    lines = lines_of(b"\n".join(whole.splitlines()[:_LINES_LOOKED_AT]))
+    first = whole.splitlines()[:_LINES_LOOKED_AT]
+    if first and decode_quickly(first[0]) is not None and all(map(begins_as_history, filter(None, first))):
+        return False  # whole runs; to find out that of all formats none writes its pieces so takes longer
+    lines = lines_of(b"\n".join(first))
     return lines is not None and is_log(lines)
 
 
@@ -355,13 +400,22 @@ def _first_byte(rest: bytes, beginning: _Beginning) -> bytes:
     return rest[:1]
 
 
-def _mapping_alone(document: bytes) -> Any:
+def _row_alone(document: bytes, source: str, reader: Reader | None) -> Row | None:
     """Decode a document that is one row alone; None where it is not, or where it takes more to say what is wrong."""
+    row = _quick_row(document, source, 1, "row 1", reader)
+    if row is not None:
+        return row
     try:
         data = decode_plainly(document)
     except ReadError:
         return None
-    return data if isinstance(data, Mapping) and "results" not in data else None
+    return Row(source, 1, "row 1", data) if isinstance(data, Mapping) and "results" not in data else None
+
+
+def _quick_row(document: bytes, source: str, number: int, place: str, reader: Reader | None) -> Row | None:
+    """Decode a usual history, which is one row; None where a document is none."""
+    trace = decode_quickly(document, None if reader is None else reader.name, name=stem_of(source))
+    return None if trace is None else _QuickRow(source, number, place, trace=trace, written=document)
 
 
 class _Refused(Struct, frozen=True):
@@ -375,7 +429,7 @@ class _Refused(Struct, frozen=True):
     problem: str
 
 
-def _rows_of_lines(file: BinaryIO, source: str) -> Iterator[Row]:
+def _rows_of_lines(file: BinaryIO, source: str, reader: Reader | None) -> Iterator[Row]:
     """Yield the rows of each line that is not blank; a bad one is an error of its own."""
     count = line_number = 0
     while line := file.readline(MAX_ROW + 1):
@@ -385,6 +439,10 @@ def _rows_of_lines(file: BinaryIO, source: str) -> Iterator[Row]:
         if len(line) > MAX_ROW:
             _pass_over_rest(line, file)
             rows: Iterable[tuple[str, Any]] = [("", _Refused(None, _too_long()))]
+        elif (row := _quick_row(line, source, count + 1, f"line {line_number}", reader)) is not None:
+            count += 1
+            yield row
+            continue
         elif line.strip():
             rows = _rows_of_line(line)
         else:
@@ -413,7 +471,7 @@ def _rows_of_line(line: bytes) -> Iterable[tuple[str, Any]]:
 
 def _rows_of_decoded_line(data: Any) -> Iterable[tuple[str, Any]]:
     rows = _listed_rows(data)
-    if rows is None and _is_piece(data):
+    if rows is None and is_piece(data):
         return [("", _Refused(data, "a message or an item of a history, not a run; write the history as one array"))]
     if rows is None:
         return [("", data)]
@@ -549,17 +607,17 @@ def _decoded(item: Any) -> Any:
 
 def _is_row(item: Any) -> bool:
     data = _decoded(item)
-    return not _is_piece(data) and bool(detected(data))
+    return not is_piece(data) and bool(detected(data))
 
 
 def _is_event(item: Any) -> bool:
     data = _decoded(item)
-    if _is_piece(data):
+    if is_piece(data):
         return True
     return isinstance(data, Mapping) and not _EVENT_KINDS.isdisjoint(data) and not _is_row(data)
 
 
-def _is_piece(data: Any) -> bool:
+def is_piece(data: Any) -> bool:
     """Whether data is a message or an item of a history, which is no run: what it lacks may stand in the next one."""
     is_of_a_history = isinstance(data, Mapping) and ("role" in data or isinstance(data.get("type"), str))
     return is_of_a_history and _WHOLE_KEYS.isdisjoint(data)

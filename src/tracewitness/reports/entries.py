@@ -82,7 +82,7 @@ class Entries:
         entry = RunEntry(
             source=_text(self._redaction.text(report.source)),
             number=report.number,
-            place=_text(report.place),
+            place=_text(self._redaction.text(report.place)),
             name=_text(hidden.text(report.name)),
             case=None if report.case is None else _text(report.case),
             run=report.run,
@@ -114,10 +114,21 @@ class Entries:
             known.held,
             status=verdict.status,
             evidence=verdict.evidence,
-            justification=_text(hidden.text(verdict.justification)),
+            justification=_text(self._without_expected(near, hidden.text(verdict.justification))),
             reason=_text(hidden.text(known.reason)) if known.reason else "",
             near_miss=None if near is None else _near_miss(near, hidden, self._redaction),
         )
+
+    def _without_expected(self, near: NearMiss | None, text: str) -> str:
+        """Return a text without what was expected at a place that is hidden: the words may quote it, too."""
+        if near is None or not self._redaction.paths:
+            return text
+        before = [{"args": expectation_data(difference.expected)} for difference in near.differences]
+        after = [
+            {"args": self._redaction.value(each["args"], _plain_path(difference))}
+            for each, difference in zip(before, near.differences, strict=True)
+        ]
+        return HiddenValues(before, after, Redaction.none()).text(text)
 
     def _learn(self, verdict: Verdict, place: Place | None) -> _Known:
         if len(self._known) >= _MOST_KNOWN:
@@ -172,9 +183,7 @@ def _events_and_hidden(
     written = row.get("trace")
     if isinstance(written, list):
         return _redacted(written, redaction)
-    if report.trace is None:
-        return None, HiddenValues.of_no_events(redaction)
-    return [], HiddenValues((), (), redaction)
+    return None if report.trace is None else [], HiddenValues.of_no_events(redaction)
 
 
 def _redacted(events: Sequence[Any], redaction: Redaction) -> tuple[list[Any], HiddenValues]:
@@ -192,7 +201,7 @@ def _near_miss(near: NearMiss, hidden: HiddenValues, redaction: Redaction) -> Ne
 
 
 def _difference(difference: PathDifference, hidden: HiddenValues, redaction: Redaction) -> DifferenceEntry:
-    path = tuple(part if isinstance(part, (str, int)) else str(part) for part in difference.path)
+    path = _plain_path(difference)
 
     def shown(value: Any, data: Any) -> tuple[Any, bool]:
         if value is MISSING:
@@ -213,6 +222,10 @@ def _difference(difference: PathDifference, hidden: HiddenValues, redaction: Red
         expected=expected,
         actual=actual,
     )
+
+
+def _plain_path(difference: PathDifference) -> tuple[str | int, ...]:
+    return tuple(part if isinstance(part, (str, int)) else str(part) for part in difference.path)
 
 
 def _in_words(expected: Any, actual: Any) -> str:
@@ -302,7 +315,7 @@ def _problems(trace: Trace | None, hidden: HiddenValues) -> tuple[ProblemEntry, 
         ProblemEntry(
             reason=_text(hidden.text(problem.reason)),
             position=problem.position,
-            place=_text(problem.place),
+            place=_text(hidden.text(problem.place)),
             hides_call=problem.hides_call,
         )
         for problem in problems

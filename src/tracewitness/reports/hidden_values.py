@@ -6,26 +6,20 @@ redaction took out of the events are looked for in all other events and in every
 
 from __future__ import annotations
 
+import html
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, Self
+from urllib.parse import quote
 
 from tracewitness.display import printable
 from tracewitness.redaction import HIDDEN, NOT_CONTENT, Redaction
+from tracewitness.reports.value_search import ValueSearch
 from tracewitness.secret_shapes import without_secrets
 
 __all__ = ["HiddenValues"]
 
-#: Shorter texts and smaller numbers are hidden in words only where they stand in quotes: any word may have them in it.
-_SHORTEST: Final = 4
-#: Where a text was shortened, what is left of a hidden value is looked for by so many characters.
-_LONGEST_REST: Final = 80
-_CUT: Final = "…"
-#: Of longer values words may show a part without the mark of a cut.
-_LONG: Final = 16
-_PART: Final = 10
 #: Texts up to this length are remembered with their secrets hidden: the same labels and reasons stand in most runs.
 _REMEMBERED: Final = 400
 
@@ -47,11 +41,9 @@ class HiddenValues:
         self._is_known = True
         pairs = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
         found = [leaf for pair in pairs for leaf in _taken_out(*pair)]
-        self._numbers = {str(leaf) for leaf in found if not isinstance(leaf, str)}
-        self._texts = {form for leaf in found if isinstance(leaf, str) for form in _forms(leaf)}
-        patterns = {**{text: _number(text) for text in self._numbers}, **{text: _quoted(text) for text in self._texts}}
-        ordered = sorted(patterns, key=len, reverse=True)
-        self._pattern = re.compile("|".join(patterns[text] for text in ordered)) if ordered else None
+        numbers = {str(leaf) for leaf in found if not isinstance(leaf, str)}
+        texts = {form for leaf in found if isinstance(leaf, str) for form in _forms(leaf)}
+        self._search = ValueSearch(texts, numbers) if texts or numbers else None
 
     @classmethod
     def of_no_events(cls, redaction: Redaction) -> Self:
@@ -62,7 +54,7 @@ class HiddenValues:
 
     def __bool__(self) -> bool:
         """Whether anything was taken out that words could show."""
-        return self._pattern is not None
+        return self._search is not None
 
     def told(self, text: str) -> str:
         """Return what somebody says of what happened. All of it is hidden where it can't be told what must be."""
@@ -71,15 +63,15 @@ class HiddenValues:
     def text(self, text: str) -> str:
         """Return a text without what was hidden; all of it is hidden where it shows a part of that."""
         text = self._without_secrets(text)
-        if self._pattern is None:
+        if self._search is None:
             return text
-        text = self._pattern.sub(HIDDEN, text)
-        return HIDDEN if any(_shows_part(text, value) for value in self._texts) else text
+        text = self._search.replaced(text, HIDDEN)
+        return HIDDEN if self._search.shows_part(text) else text
 
     def value(self, value: Any) -> Any:
         """Return plain data whose texts and numbers are shown as `text` shows them."""
         if isinstance(value, str):
-            return HIDDEN if self._is_whole(value) else self.text(value)
+            return HIDDEN if self._is_whole(value) else self.told(value)
         if isinstance(value, Mapping):
             return self._mapping(value)
         if isinstance(value, list):
@@ -90,7 +82,7 @@ class HiddenValues:
 
     def _is_whole(self, text: str) -> bool:
         """Whether a text is a hidden value as a whole. A single character tells nothing, and is in every run."""
-        return len(text) > 1 and (text in self._texts or text in self._numbers)
+        return self._search is not None and len(text) > 1 and self._search.is_value(text)
 
     def _mapping(self, mapping: Mapping[Any, Any]) -> dict[str, Any]:
         """Return a mapping with what was hidden replaced in keys as well; no two of them become one."""
@@ -113,7 +105,7 @@ class HiddenValues:
         >>> hidden.event({"result": {"used": ["7391"]}, "id": "c1"})
         {'result': {'used': ['[redacted]']}, 'id': 'c1'}
         """
-        if self._pattern is None or not isinstance(event, Mapping):
+        if self._search is None or not isinstance(event, Mapping):
             return event
         return {key: value if key in NOT_CONTENT else self.value(value) for key, value in event.items()}
 
@@ -165,33 +157,7 @@ def _leaves(value: Any) -> Iterator[str | int | float]:
 
 
 def _forms(leaf: str) -> Iterator[str]:
-    """Yield a text in the forms in which words may quote it."""
+    """Yield a text in the forms in which words, addresses and markup may quote it."""
     if leaf and leaf != HIDDEN:
         yield from {leaf, repr(leaf)[1:-1], json.dumps(leaf)[1:-1], printable(leaf, len(leaf) + 1)}
-
-
-def _quoted(text: str) -> str:
-    """Return the pattern of a text; a short one is only meant in quotes."""
-    pattern = re.escape(text)
-    return pattern if len(text) >= _SHORTEST else rf"(?<=['\"]){pattern}(?=['\"])"
-
-
-def _number(text: str) -> str:
-    """Return the pattern of a number; a short one is only meant in quotes, since positions are numbers too."""
-    pattern = re.escape(text)
-    return rf"(?<![\d.]){pattern}(?!\d)" if len(text) >= _SHORTEST else rf"(?<=['\"]){pattern}(?=['\"])"
-
-
-def _shows_part(text: str, value: str) -> bool:
-    """Whether a text shows the beginning or the end of a value before or after a cut, or much of a long one."""
-    if len(value) > _LONG and (value[:_PART] in text or value[-_PART:] in text):
-        return True
-    return any(_is_cut_at(text, match.start(), value) for match in re.finditer(_CUT, text))
-
-
-def _is_cut_at(text: str, cut: int, value: str) -> bool:
-    longest = min(len(value), _LONGEST_REST)
-    before, after = text[:cut], text[cut + 1 :]
-    return any(
-        before.endswith(value[:size]) or after.startswith(value[-size:]) for size in range(_SHORTEST, longest + 1)
-    )
+        yield from {quote(leaf.encode("utf-8", "replace"), safe=""), html.escape(leaf)}

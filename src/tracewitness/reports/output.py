@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -90,12 +91,16 @@ class OutputFile:
                 return
             self._file.close()
             if self._unfinished is not None:
-                self._unfinished.chmod(0o666 & ~_umask())
+                self._unfinished.chmod(self._mode())
                 self._unfinished.replace(self._path)
         except BrokenPipeError:
             raise
         except OSError as error:
             raise self._unwritable(error) from error
+
+    def _mode(self) -> int:
+        """Return who may read the file: those who might read the older one, which may have been few."""
+        return stat.S_IMODE(self._path.stat().st_mode) if self._path.exists() else 0o666 & ~_umask()
 
     def _unwritable(self, error: OSError) -> UsageError:
         name = "the standard output" if self.is_standard_output else self._path

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import codecs
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +16,7 @@ from tracewitness.display import show
 from tracewitness.errors import ReadError
 from tracewitness.evals import SuiteCheck
 from tracewitness.readers import Run, iter_runs
+from tracewitness.readers.documents import GZIP, unzipped
 from tracewitness.readers.folders import path_of_argument
 from tracewitness.redaction import Redaction
 from tracewitness.reports.counting import Counts
@@ -26,6 +29,8 @@ from tracewitness.suites import Suite
 
 __all__ = ["read_document", "read_reports"]
 
+#: How a report begins, whatever became of the rest of it.
+_BEGIN: Final = re.compile(rb'\s*\{\s*"version"\s*:[^,"{]{0,20},\s*"tracewitness"\s*:')
 #: What became of a run of which nothing is known yet.
 _UNDECIDED: Final = ("inconclusive", "infrastructure", "not_run")
 
@@ -44,24 +49,37 @@ def read_document(path: str) -> ReportDocument | None:
     Raises:
         ReadError: it is a report document that can't be used.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError:
-        return None  # what reads recordings says what is wrong with it
+    data = _content(path)
     try:
         sniffed = msgspec.json.decode(data, type=_Sniffed)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        if _BEGIN.match(data):
+            problem = f"a report that is cut off or damaged: {error}; write it anew"
+            raise ReadError(problem, path) from error
         return None
     if not isinstance(sniffed.tracewitness, str) or sniffed.runs is UNSET:
         return None
     if sniffed.version != REPORT_VERSION:
-        problem = f"a report in version {show(sniffed.version)}; version {REPORT_VERSION} is read, so write it anew"
+        version = "without a version" if sniffed.version is UNSET else f"in version {show(sniffed.version)}"
+        problem = f"a report {version}; version {REPORT_VERSION} is read, so write it anew"
         raise ReadError(problem, path)
     try:
         return msgspec.json.decode(data, type=ReportDocument)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         problem = f"it is not of the form that `--json` writes: {error}; see `tracewitness schema --of report`"
         raise ReadError(problem, path) from error
+
+
+def _content(path: str) -> bytes:
+    """Return a file's bytes, unpacked and without a byte order mark; none where it can't be read.
+
+    What reads recordings says then what is wrong with it.
+    """
+    try:
+        data = Path(path).read_bytes()
+        return (unzipped(data) if data.startswith(GZIP) else data).removeprefix(codecs.BOM_UTF8)
+    except (OSError, ValueError, ReadError):
+        return b""
 
 
 def read_reports(paths: Sequence[str], suite: Suite | None, redaction: Redaction) -> list[ReportDocument]:
@@ -109,14 +127,14 @@ def _redacted(document: ReportDocument, redaction: Redaction) -> ReportDocument:
 
 
 def _of_rows(runs: Iterable[Run], redaction: Redaction) -> ReportDocument:
-    numbers: Counter[str] = Counter()
+    taken: defaultdict[str, set[int]] = defaultdict(set)
     entries: list[RunEntry] = []
     counts = Counts()
     for run in runs:
         if run.error is not None and run.data is None:
             raise run.error
-        numbers[run.name] += 1
-        entries.append(entry_of_row(run, numbers[run.name], redaction))
+        entries.append(entry_of_row(run, taken[run.name], redaction))
+        taken[run.name].add(entries[-1].run)
         counts.add(entries[-1])
     return _document(new_head("", "report"), entries, counts.entry(_exit_status(entries)), ())
 

@@ -33,7 +33,7 @@ def redacted_run(run: RunEntry, redaction: Redaction) -> RunEntry:
         return run
     before = run.events or []
     after = redact_events(before, redaction)
-    hidden = HiddenValues(before, after, redaction) if run.events is not None else HiddenValues.of_no_events(redaction)
+    hidden = HiddenValues(before, after, redaction) if before else HiddenValues.of_no_events(redaction)
     plain = msgspec.to_builtins(_without_differences(run, redaction))
     told = {key: _hidden(key, value, hidden, redaction) for key, value in plain.items()}
     events = None if run.events is None else [hidden.event(event) for event in after]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Collection, Mapping
+from typing import Any, Final, TypeGuard
 
 import msgspec
 
@@ -18,6 +18,8 @@ from tracewitness.reports.hidden_values import HiddenValues
 __all__ = ["entry_of_row", "judged_too"]
 
 _PREFIX: Final = "[tool] "
+#: No case has so many runs; a larger number would be none that every reader of the report can hold.
+_LARGEST: Final = 2**31
 _OWN_OUTCOMES: Final[dict[Any, RunOutcome]] = {
     "failed": "failed",
     "inconclusive": "inconclusive",
@@ -26,12 +28,13 @@ _OWN_OUTCOMES: Final[dict[Any, RunOutcome]] = {
 }
 
 
-def entry_of_row(run: Run, number: int, redaction: Redaction) -> RunEntry:
+def entry_of_row(run: Run, taken: Collection[int], redaction: Redaction) -> RunEntry:
     """Return what a row says of its run.
 
     Arguments:
         run: the run as it was read.
-        number: which run of its case it is, where the row does not say.
+        taken: the numbers of the runs of its case that came before. A row may say its own, but rows of several files
+            say the same.
         redaction: what is hidden.
 
     Raises:
@@ -47,7 +50,7 @@ def entry_of_row(run: Run, number: int, redaction: Redaction) -> RunEntry:
     report = RunReport(
         *(run.source, run.number, run.place, run.name, run.name),
         error=told or ("" if run.error is None else run.error.problem),
-        run=own_number if type(own_number) is int and own_number > 0 else number,
+        run=own_number if _is_free(own_number, taken) else max(taken, default=0) + 1,
         trace=run.trace,
         data=row,
     )
@@ -56,6 +59,10 @@ def entry_of_row(run: Run, number: int, redaction: Redaction) -> RunEntry:
     held = all(verdict.held for verdict in verdicts)
     status = entry.status if entry.error else "held" if held else "broken"
     return judged_too(msgspec.structs.replace(entry, verdicts=verdicts, status=status, outcome=_of_status(status)), row)
+
+
+def _is_free(number: Any, taken: Collection[int]) -> TypeGuard[int]:
+    return type(number) is int and 0 < number <= _LARGEST and number not in taken
 
 
 def judged_too(entry: RunEntry, row: Any) -> RunEntry:

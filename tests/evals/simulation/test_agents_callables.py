@@ -102,6 +102,31 @@ def test_whatever_can_be_called(agent: Any) -> None:
     assert turn.problems == ()
 
 
+def one_event(text: str) -> Iterator[Any]:
+    yield {"agent": f"{text}!"}
+
+
+async def one_async_event(text: str) -> AsyncIterator[Any]:
+    yield {"agent": f"{text}!"}
+
+
+@pytest.mark.parametrize("agent", [one_event, one_async_event, lambda text: {"agent": f"{text}!"}])
+def test_one_event_is_read_as_a_list_of_one(agent: Any) -> None:
+    """What a generator gives is read the same, be it one event or more."""
+    assert events(converse(agent_of(agent), "hi")[0]) == [{"agent": "hi!"}]
+
+
+def test_one_call_is_read_as_a_list_of_one() -> None:
+    (turn,) = converse(agent_of(returning({"call": "search", "args": {"q": 1}})), "hi")
+    assert events(turn) == [{"call": "search", "args": {"q": 1}}]
+
+
+@pytest.mark.parametrize("value", [{"agent": {"name": "x"}}, {"agent": "hi!", "odd": 1}, {"result": {"a": 1}}])
+def test_what_only_resembles_an_event_is_refused(value: Any) -> None:
+    with pytest.raises(AgentError, match="what the agent returned can't be read"):
+        converse(agent_of(returning(value)), "hi")
+
+
 def test_what_a_function_is_given_by_name() -> None:
     """What was said before, what happened before, the variables of the turn, and what the session is."""
     given: list[Any] = []

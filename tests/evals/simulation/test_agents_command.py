@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import gc
 import json
+import os
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -322,6 +325,32 @@ time.sleep(60)
         while is_alive(process) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not is_alive(process)
+
+
+def test_how_a_killed_process_ended_is_not_lost(run_by: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody but asyncio asks the system for that, or else it complains on the terminal."""
+    program = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)\n"
+
+    async def give_up() -> None:
+        session = await run_by(program).open({}, "s1")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await session.send(UserTurn("hi"))
+        await session.close()
+
+    for _ in range(5):
+        asyncio.run(give_up())
+    assert [record.getMessage() for record in caplog.records] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no groups of processes")
+def test_a_process_that_got_the_number_of_one_that_ended_is_spared() -> None:
+    """Systems give numbers of processes again; a group with such a number is somebody else's."""
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True)
+    ended = SimpleNamespace(pid=other.pid, returncode=0)
+    command._kill(cast("asyncio.subprocess.Process", ended), "a mark that nothing has")
+    other.communicate(b"\n", timeout=60)
+    assert other.returncode == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are looked for in /proc")

@@ -274,7 +274,7 @@ def test_what_a_server_keeps_in_its_answers_is_sent_back(endpoint: Endpoint, sho
         ("names", "shop_tools:names is a list of functions; this is none: 'search'"),
         ("twice", "two tools of shop_tools:twice have the same name"),
         ("odd_tools", "the tool odd of shop_tools:odd_tools has no usable signature: name 'NoSuchType' is not defined"),
-        ("search", "the agent of tools shop_tools:search needs query, which nobody gives"),
+        ("search", "shop_tools:search is one function, and tools are a list of functions, or what makes one for each"),
     ],
 )
 def test_tools_that_are_none(shop: None, name: str, problem: str) -> None:
@@ -282,6 +282,16 @@ def test_tools_that_are_none(shop: None, name: str, problem: str) -> None:
     with pytest.raises(UsageError) as caught:
         ChatAgent("http://localhost/v1", tools=f"shop_tools:{name}")
     assert str(caught.value).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"), [("shop_tools", ""), ("shop_tools.py", "; shop_tools:TOOLS was meant"), (":", "")]
+)
+def test_a_name_that_names_no_tools(spec: str, meant: str) -> None:
+    """The example, and the hint, are of tools and not of an agent."""
+    with pytest.raises(UsageError) as caught:
+        ToolBox(spec)
+    assert str(caught.value) == (f"a list of tools is named module:attribute, such as shop:TOOLS, not {spec!r}{meant}")
 
 
 def test_tools_that_turn_out_to_be_none(shop: None) -> None:

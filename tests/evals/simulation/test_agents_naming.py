@@ -161,6 +161,13 @@ WRONG = {
     "factory:shop_desk:desk": "shop_desk:desk is <shop_desk.Desk object at ",
     "http://": "the address of the agent has no host: http://; it is such as http://localhost:8000/v1",
     "http://[": "the address of the agent has no host: http://[; it is such as http://localhost:8000/v1",
+    "http://localhost:80000/v1": (
+        "the address of the agent has a port that is none: one is between 1 and 65535: http://localhost:80000/v1; "
+    ),
+    "http://me:secret@localhost:0": (
+        "the address of the agent has a port that is none: one is between 1 and 65535: http://localhost:0; "
+    ),
+    "http://localhost:http/v1": "the address of the agent has a port that is none: ",
     "cmd:": "the command of the agent is empty; it is such as 'cmd: python agent.py'",
     "cmd: 'x": "the command \"'x\" can't be split into words: No closing quotation",
     "cmd: no-such-program-at-all x": (

@@ -340,6 +340,14 @@ class TestPreparing:
         with pytest.raises(UsageError, match="begins with http"):
             prepare(ModelClient("tiny", base_url="localhost:8000"))
 
+    @pytest.mark.parametrize("url", ["http://me:secret@x:80000/v1", "http://me:secret@x:0", "https://me:secret@:1/v1"])
+    def test_an_address_behind_which_nothing_can_be(self, url: str) -> None:
+        """It is said in one line, without the password."""
+        with pytest.raises(UsageError, match="its base URL has ") as caught:
+            prepare(ModelClient("tiny", base_url=url))
+        assert "secret" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
     def test_a_server_that_is_down(self) -> None:
         with pytest.raises(InfrastructureError, match=r"can't be reached: .*is the server running"):
             prepare(ModelClient("tiny", base_url="http://127.0.0.1:9/v1"))

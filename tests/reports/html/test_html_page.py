@@ -502,3 +502,20 @@ def test_runs_in_several_pieces(browser: Any, tmp_path: Path) -> None:
         for run in (200, 97):
             page.show(f"run={run}")
             page.until(lambda run=run: f"session {run}" in page.page.inner_text("#opened"))
+
+
+def test_names_that_can_not_be_seen(browser: Any, tmp_path: Path) -> None:
+    """A case without a name has links that can be seen and read; who speaks without a name is the agent."""
+    events = [{"user": "Hello"}, {"agent": "Hello"}, {"agent": "And I", "by": "clerk"}]
+    runs = [case_run("", case="", events=events), case_run(" ", case=" ", outcome="failed")]
+    path = tmp_path / "report.html"
+    write_html(document_of(runs), path, earlier=[document_of([case_run(" ", case=" ")])])
+    with opened(browser, path) as page:
+        page.open()
+        assert page.listed == ["(no name), run 1"] * 2
+        assert page.page.locator("#changes a").all_inner_texts() == ["(no name)"] * 2
+        page.open("view=matrix")
+        assert page.page.locator(".matrix th a").all_inner_texts() == ["(no name)"] * 2
+        page.open("run=1")
+        assert page.page.inner_text("#opened-title").startswith("(no name), run 1")
+        assert page.page.locator(".message strong").all_inner_texts() == ["User", "Agent", "clerk"]

@@ -33,6 +33,7 @@ from pydantic_ai.settings import ModelSettings  # noqa: TC002 - Pydantic AI may 
 
 from tracewitness.display import plural, printable
 from tracewitness.errors import InfrastructureError, UsageError
+from tracewitness.evals.simulation.addresses import why_no_address, without_password
 from tracewitness.evals.simulation.conversation import Usage
 from tracewitness.evals.simulation.failures import is_transient_status
 from tracewitness.evals.simulation.models import Retries, retrying
@@ -237,6 +238,9 @@ def _compatible_model(name: str, base_url: str) -> Model:
 
     if not base_url.startswith(("http://", "https://")):
         raise UserError(f"its base URL begins with http:// or https://, not {base_url!r}")
+    reason = why_no_address(base_url)
+    if reason:
+        raise UserError(f"its base URL {reason}: {without_password(base_url)!r}")
     provider = OpenAICompatibleProvider(
         "openai-compatible", base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY")
     )

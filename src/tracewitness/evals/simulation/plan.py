@@ -119,6 +119,12 @@ def _check_case(case: Case, plan: Plan) -> None:
             f"the case {show(case.name)} has no steps, so a simulated user has nothing to do; "
             "give it some, or pick others with --name or --tag"
         )
+    for number, step in enumerate(case.steps, 1):
+        if not any(text.strip() for text in (step.goal, step.success_criteria)) and not step.static_utterance:
+            raise UsageError(
+                f"step {number} of the case {show(case.name)} says nothing, so any model can call it done; "
+                "give it a goal or a static_utterance"
+            )
     SimulatedUser(case, plan.user_model, opening=plan.opening)
     if case.expectations and plan.judge_model is None:
         raise UsageError(f"the case {show(case.name)} has expectations for a judge; name its model with --judge-model")

@@ -9,13 +9,12 @@ from functools import partial
 from typing import Any, ClassVar, Final, Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 
 from tracewitness.errors import path_text
 from tracewitness.readers.lean import (
     AFTER_TEXTS,
     Name,
-    decode_object,
     decoder_to,
     has_unique_keys,
     is_absent,
@@ -34,15 +33,15 @@ _Time = str | UnsetType | None
 _ENDINGS: Final = frozenset({"user_stop", "agent_stop"})
 
 
-class _Call(LeanRecord, frozen=True, gc=False, forbid_unknown_fields=True, rename={"call": "name"}):
+class _Call(
+    LeanRecord, frozen=True, gc=False, forbid_unknown_fields=True, rename={"call": "name", "args": "arguments"}
+):
     kind: ClassVar[Kind] = "call"
 
     id: Name
     call: Name
-    arguments: Raw
+    args: dict[str, Any]
     requestor: Literal["assistant", "user"]
-    # What the arguments were decoded to when their keys were tested: nothing in a document can set it.
-    args: UnsetType = UNSET
 
     @property
     def by(self) -> str | UnsetType:
@@ -112,7 +111,7 @@ _PASSED_OVER: Final = tuple(field for field in _Simulation.__struct_fields__ if 
 _decode: Final = decoder_to(_Simulation)
 
 
-def decode_simulation(data: bytes, *, test_keys: bool = True) -> Trace | None:
+def decode_simulation(data: bytes, *, name: str = "", test_keys: bool = True) -> Trace | None:
     """Decode one simulation, with the reason why it ended.
 
     Arguments, result: as of `openai_chat_quick.decode_history`.
@@ -130,7 +129,7 @@ def decode_simulation(data: bytes, *, test_keys: bool = True) -> Trace | None:
         return None
     if simulation.termination_reason in _ENDINGS:
         records.append(Record(end=True))
-    return Trace(records, name=str(simulation.task_id), place_of=partial(_place_of, simulation.messages))
+    return Trace(records, name=str(simulation.task_id) or name, place_of=partial(_place_of, simulation.messages))
 
 
 def _keys_are_unique(document: bytes, simulation: _Simulation) -> bool:
@@ -154,10 +153,8 @@ def _records_of(messages: _Messages) -> list[AnyRecord] | None:
         if not message.tool_calls or is_filled(text):
             records.append(message)
         for call in message.tool_calls or ():
-            args = decode_object(call.arguments)
-            if args is None or call.id in NO_IDS:
+            if call.id in NO_IDS:
                 return None
-            force_setattr(call, "args", args)
             records.append(replace(call.to_record(), at=message.timestamp) if message.timestamp else call)
     return records
 

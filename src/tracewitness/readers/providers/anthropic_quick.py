@@ -96,10 +96,8 @@ class _Result(
         """The payload: a text, or that of the only block."""
         return self.content if self.content < AFTER_TEXTS else _decode_one_text(self.content)[0].user  # type: ignore[index]
 
-    def is_readable(self) -> bool:
-        """Whether the content is a text or one block of text, in which no key stands twice."""
-        if self.content < AFTER_TEXTS:
-            return True
+    def is_one_text(self) -> bool:
+        """Whether the content is one block of text, in which no key stands twice."""
         blocks = _decode_one_text(self.content)
         return blocks is not None and bool(blocks[0].user < AFTER_TEXTS) and keys_are_unique(self.content, blocks)
 
@@ -141,7 +139,7 @@ _decode: Final = decoder_to(list[_Question | _Answer])
 _decode_one_text: Final = decoder_to(tuple[_QuestionText])
 
 
-def decode_history(data: bytes, *, test_keys: bool = True) -> Trace | None:
+def decode_history(data: bytes, *, name: str = "", test_keys: bool = True) -> Trace | None:
     """Decode a list of messages with a call, a result or a thought.
 
     Arguments, result: as of `openai_chat_quick.decode_history`.
@@ -156,7 +154,7 @@ def decode_history(data: bytes, *, test_keys: bool = True) -> Trace | None:
     if messages is None or (test_keys and not keys_are_unique(document, messages)):
         return None
     records = _records_of(messages)
-    return Trace(records, place_of=partial(_place_of, messages)) if records else None
+    return Trace(records, name=name, place_of=partial(_place_of, messages)) if records else None
 
 
 def _records_of(messages: _Messages) -> list[AnyRecord] | None:
@@ -165,49 +163,45 @@ def _records_of(messages: _Messages) -> list[AnyRecord] | None:
     is_marked = False
     for message in messages:
         is_answer = type(message) is _Answer
-        said = message.agent if is_answer else message.user
+        said: Any = message.agent if is_answer else message.user
         if type(said) is str:
             records.append(message)
             continue
-        before = len(records)
-        is_usual = _add_answered(records, said) if is_answer else _add_asked(records, said)
-        if not is_usual or len(records) == before:  # there is nothing, or nothing but thoughts
+        found = _answered(said) if is_answer else _asked(said)
+        if not found:  # something is odd, or there is nothing, or nothing but thoughts
             return None
         is_marked = is_marked or any(type(block) in _MARKS for block in said)
+        records += found
     return records if is_marked else None
 
 
-def _add_answered(records: list[AnyRecord], blocks: list[Any]) -> bool:
-    """Add what the model said and called; False where a block is odd."""
+def _answered(blocks: list[Any]) -> list[AnyRecord] | None:
+    """Make records of what the model said and called; None where a block is odd."""
     for block in blocks:
         kind = type(block)
         if kind is _Call:
             if block.id in NO_IDS:
-                return False
-            records.append(block)
-        elif kind is _AnswerText:
-            if not block.agent < AFTER_TEXTS:
-                return False
-            records.append(block)
-    return True
+                return None
+        elif kind is _AnswerText and not block.agent < AFTER_TEXTS:
+            return None
+    return blocks if _Thinking not in map(type, blocks) else [block for block in blocks if type(block) is not _Thinking]
 
 
-def _add_asked(records: list[AnyRecord], blocks: list[Any]) -> bool:
-    """Add results, and behind them all that the user said beside them; False where a block is odd."""
+def _asked(blocks: list[Any]) -> list[AnyRecord] | None:
+    """Make records of results, and one of all that the user said beside them; None where a block is odd."""
     texts = []
     for block in blocks:
-        if type(block) is _Result:
-            if block.id in NO_IDS or not block.is_readable():
-                return False
-            records.append(block)
-        elif not block.user < AFTER_TEXTS:
-            return False
-        else:
+        if type(block) is _QuestionText:
+            if not block.user < AFTER_TEXTS:
+                return None
             texts.append(block)
-    if texts:
-        words = "\n".join(str(decode_text(text.user)) for text in texts)
-        records.append(texts[0] if len(texts) == 1 else Record(user=words))
-    return True
+        elif block.id in NO_IDS or not (block.content < AFTER_TEXTS or block.is_one_text()):
+            return None
+    if not texts:
+        return blocks
+    results = [block for block in blocks if type(block) is _Result]
+    said = texts[0] if len(texts) == 1 else Record(user="\n".join(str(decode_text(text.user)) for text in texts))
+    return [*results, said]
 
 
 def _place_of(messages: _Messages, position: int) -> str:

@@ -80,7 +80,7 @@ class _Message(
     What only some roles have is tested in `_records_of`.
     """
 
-    kind: Literal["system", "developer", "user", "assistant", "tool"]
+    kind: Literal["system", "developer", "user", "assistant", "tool"]  # type: ignore[misc]  # here each has its own
     id: OptionalName = UNSET
     of: OptionalName = UNSET
     content: _Text | UnsetType = UNSET
@@ -119,10 +119,11 @@ _decode: Final = decoder_to(list[_Message[Raw]])
 _convert: Final = converter_to(list[_Message[str | None]])
 
 
-def decode_history(data: bytes, *, test_keys: bool = True) -> Trace | None:
+def decode_history(data: bytes, *, name: str = "", test_keys: bool = True) -> Trace | None:
     """Decode a list of messages.
 
     Arguments:
+        name: the run's name.
         test_keys: whether to make sure that no key stands twice in an object.
 
     Returns:
@@ -134,7 +135,7 @@ def decode_history(data: bytes, *, test_keys: bool = True) -> Trace | None:
     """
     document = without_spaces(data) if test_keys else data
     messages = _decode(document)
-    trace = None if messages is None else _trace_of(messages)
+    trace = None if messages is None else _trace_of(messages, name)
     return None if trace is None or (test_keys and not keys_are_unique(document, messages)) else trace
 
 
@@ -148,9 +149,9 @@ def history_of(data: list[Any]) -> Trace | None:
     return None if messages is None else _trace_of(messages)
 
 
-def _trace_of(messages: _Messages) -> Trace | None:
+def _trace_of(messages: _Messages, name: str = "") -> Trace | None:
     records = _records_of(messages)
-    return Trace(records, place_of=partial(_place_of, messages)) if records else None
+    return Trace(records, name=name, place_of=partial(_place_of, messages)) if records else None
 
 
 def _records_of(messages: _Messages) -> list[AnyRecord] | None:  # noqa: C901 - flat on purpose, see below

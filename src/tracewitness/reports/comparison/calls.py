@@ -22,6 +22,7 @@ __all__ = ["changed_calls"]
 
 #: The pairing is exact, so that it takes its time where there are very many calls.
 _MOST_CALLS: Final = 400
+_NAMELESS: Final = "(no name)"
 
 
 def changed_calls(base: Tally, new: Tally) -> CallsChanged | None:
@@ -34,13 +35,25 @@ def changed_calls(base: Tally, new: Tally) -> CallsChanged | None:
     other = _first(new, passed=False)
     if one is None or other is None:
         return None
-    changes = tuple(_changes(Trace.from_events(one.events or []), Trace.from_events(other.events or [])))
+    changes = tuple(_changes(_trace(one), _trace(other)))
     return CallsChanged(one.run, other.run, changes) if changes else None
 
 
 def _first(tally: Tally, *, passed: bool) -> RunEntry | None:
     known = [run for run in tally.runs if run.events]
     return next((run for run in known if (run.outcome == "passed") is passed), known[0] if known else None)
+
+
+def _trace(run: RunEntry) -> Trace:
+    """Return a run's trace; a call that names no tool has a name in it, since no call is expected without one."""
+    events = run.events or []
+    is_nameless = [isinstance(event, dict) and event.get("call") == "" for event in events]
+    return Trace.from_events(
+        [
+            {**event, "call": _NAMELESS} if nameless else event
+            for event, nameless in zip(events, is_nameless, strict=True)
+        ]
+    )
 
 
 def _changes(base: Trace, new: Trace) -> Iterator[CallChange]:

@@ -117,7 +117,8 @@ def _kinds(change: CaseChange) -> Iterator[Kind]:
 def _case(name: str, before: Tally | None, now: Tally | None, limits: _Limits) -> CaseChange:
     if now is None or before is None:
         change = _Change("vanished") if now is None else _appeared(now.rate)
-        return CaseChange(name, change.kind, _rate(before), _rate(now), change.p_value, change.allowed)
+        checks = () if now is None else tuple(_checks(Tally(), now, limits))
+        return CaseChange(name, change.kind, _rate(before), _rate(now), change.p_value, change.allowed, checks)
     change = _case_change(before.rate, now.rate, limits)
     return CaseChange(
         name,
@@ -149,7 +150,10 @@ def _appeared(rate: Rate) -> _Change:
 
 
 def _checks(before: Tally, now: Tally, limits: _Limits) -> Iterator[CheckChange]:
-    """Yield the checks that are not as they were. Where no new run came to be checked, the case says so already."""
+    """Yield the checks that are not as they were. What the case says already is not told of each of its checks.
+
+    That is so where no new run came to be checked, and of what holds where there was no run before.
+    """
     if not now.seen:
         return
     for label in [*before.seen, *_others(now.seen, before.seen)]:
@@ -159,7 +163,8 @@ def _checks(before: Tally, now: Tally, limits: _Limits) -> Iterator[CheckChange]
             change = _Change("vanished")
         else:
             change = _appeared(rate) if was is None else _between(was, rate, limits)
-        if change.kind != "same":
+        is_told = change.kind == "new" and not before.conclusive
+        if change.kind != "same" and not is_told:
             yield CheckChange(label, change.kind, was, rate, change.p_value, change.allowed, now.why.get(label, ""))
 
 

@@ -10,7 +10,7 @@ import click
 from tracewitness.reports.widths import wrapped
 
 from .model import Comparison, Kind
-from .telling import told_cases, totals
+from .telling import notes, told_cases, totals
 
 __all__ = ["comparison_lines"]
 
@@ -42,6 +42,8 @@ def comparison_lines(comparison: Comparison, width: int | None = None) -> Iterat
             yield _line(f"calls, {case.calls.text}:", 4, width)
             for line in case.calls.more:
                 yield _line(line, 8, width)
+    for note in notes(comparison):
+        yield _line(note, 0, width)
     yield _line(totals(comparison), 0, width)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,7 +12,7 @@ from tracewitness.display import plural, printable
 
 from .model import CaseChange, CheckChange, Comparison, Kind, Rate
 
-__all__ = ["TITLES", "Line", "Told", "heading", "told_cases", "totals"]
+__all__ = ["TITLES", "Line", "Told", "heading", "notes", "told_cases", "totals"]
 
 #: How each kind is called, in the order in which they are told.
 TITLES: Final[dict[Kind, str]] = {
@@ -67,6 +68,15 @@ def totals(comparison: Comparison) -> str:
     told = [f"{comparison.counts.get(kind, 0)} {title}" for kind, title in TITLES.items() if kind in comparison.counts]
     unchanged = f"{plural(comparison.unchanged, 'case')} as before"
     return ", ".join([*told, unchanged])
+
+
+def notes(comparison: Comparison) -> tuple[str, ...]:
+    """Return what makes a comparison doubtful. A folder's name may differ: each checkout has its own."""
+    suites = comparison.base.suite, comparison.new.suite
+    if not all(suites) or len({re.split(r"[/\\]", suite)[-1] for suite in suites}) == 1:
+        return ()
+    named = " and ".join(printable(suite, _NAME) for suite in suites)
+    return (f"note: the reports are of two eval files, {named}",)
 
 
 def told_cases(comparison: Comparison) -> Iterator[Told]:

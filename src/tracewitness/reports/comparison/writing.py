@@ -13,7 +13,7 @@ from tracewitness.reports.json_file import json_line
 from tracewitness.reports.markdown import MOST_BYTES, code
 
 from .model import Comparison
-from .telling import TITLES, Line, Told, heading, told_cases, totals
+from .telling import TITLES, Line, Told, heading, notes, told_cases, totals
 
 __all__ = ["as_html", "as_json", "as_markdown"]
 
@@ -39,6 +39,7 @@ def as_markdown(comparison: Comparison) -> str:
     """Return a comparison as GitHub Flavored Markdown of at most 1 MiB."""
     mark = "✅" if comparison.exit_status == 0 else "❌"
     lines = [f"## tracewitness: {mark} {heading(comparison)}", "", totals(comparison), ""]
+    lines += [line for note in notes(comparison) for line in (code(note), "")]
     room = MOST_BYTES - sum(len(line.encode()) + 1 for line in lines) - 100
     cases = list(told_cases(comparison))
     for number, case in enumerate(cases):
@@ -83,6 +84,7 @@ def as_html(comparison: Comparison) -> str:
 <h1>{escape(heading(comparison).capitalize())}</h1>
 <p>{escape(printable(between))}</p>
 <p>{escape(totals(comparison))}</p>
+{"".join(f"<p>{escape(note)}</p>" for note in notes(comparison))}
 {cases}
 </main>
 </body>
@@ -101,7 +103,7 @@ def _html_of(case: Told) -> Iterator[str]:
     for kind, check in case.checks:
         yield f"<li>{_kind(kind)} <code>{escape(check.title)}</code> {escape(check.text)}{_list(check)}</li>"
     if case.calls is not None:
-        yield f'<li><span class="kind">calls</span> {escape(case.calls.text)}{_list(case.calls)}</li>'
+        yield f"<li><strong>calls</strong>, {escape(case.calls.text)}{_list(case.calls)}</li>"
     yield "</ul>"
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Final, cast
-from urllib.parse import urlsplit
 
 from tracewitness.display import printable, show
 from tracewitness.errors import UsageError
+from tracewitness.evals.simulation.addresses import why_no_address, without_password
 from tracewitness.evals.simulation.agents.callables import CallableAgent, FactoryAgent
 from tracewitness.evals.simulation.agents.command import CommandAgent
 from tracewitness.evals.simulation.agents.frameworks import framework_agent
 from tracewitness.evals.simulation.agents.importing import import_attribute
 from tracewitness.evals.simulation.conversation import Agent
 
-__all__ = ["agent_from", "agent_of", "without_password"]
+__all__ = ["agent_from", "agent_of"]
 
 _COMMANDS: Final = ("cmd:", "command:")
 _FACTORY: Final = "factory:"
@@ -67,15 +66,6 @@ def agent_from(
         raise UsageError(f"an agent is named {forms}, not {show(spec)}")
     value = import_attribute(name, "an agent")
     return _made_by(value, name) if spec.startswith(_FACTORY) else agent_of(value, name)
-
-
-def without_password(spec: str) -> str:
-    """Return what names an agent without the user and password that an address may have in it.
-
-    >>> without_password("https://me:secret@shop.test/v1")
-    'https://shop.test/v1'
-    """
-    return re.sub("^(https?://)[^/?#]*@", r"\1", spec)
 
 
 def agent_of(value: Any, name: str = "") -> Agent:
@@ -129,14 +119,10 @@ def _described(value: Any) -> str:
 
 
 def _endpoint(spec: str, **options: Any) -> Agent:
-    try:
-        has_host = bool(urlsplit(spec).hostname)
-    except ValueError:
-        has_host = False
-    if not has_host:
-        raise UsageError(
-            f"the address of the agent has no host: {printable(without_password(spec))}; it is such as http://localhost:8000/v1"
-        )
+    reason = why_no_address(spec)
+    if reason:
+        shown = printable(without_password(spec))
+        raise UsageError(f"the address of the agent {reason}: {shown}; it is such as http://localhost:8000/v1")
     try:
         from tracewitness.evals.simulation.agents.http import ChatAgent
     except ImportError as error:

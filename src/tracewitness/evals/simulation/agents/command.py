@@ -310,6 +310,11 @@ class _CommandSession:
     async def _let_go(self) -> None:
         """Close the pipes, also those that a process holds that could not be found, and wait for the one that was."""
         transport: Any = self._process._transport  # type: ignore[attr-defined]  # there is no other way to it
+        # Closing it would ask the system how the process ended, and take that from asyncio, which tells of the loss.
+        waited = 0.0
+        while self._process.returncode is None and waited < _GRACE_SECONDS:
+            await asyncio.sleep(0.005)
+            waited += 0.005
         transport.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _GRACE_SECONDS)
@@ -335,13 +340,24 @@ class _TurnEnd(Struct, frozen=True, forbid_unknown_fields=True):
 def _kill(process: asyncio.subprocess.Process, mark: str) -> None:
     """Kill a process and all that it started, in its group or out of it, as far as that can be found."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
+        if not hasattr(os, "killpg"):
             process.kill()
+        elif process.returncode is None or not _exists(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
     for other in _marked(f"{_MARK}={mark}".encode()):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(other, signal.SIGKILL)
+
+
+def _exists(number: int) -> bool:
+    """Whether there is a process with a number. Where the one that had it has ended, that is somebody else's now."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _marked(variable: bytes) -> Iterator[int]:

@@ -15,12 +15,13 @@ from tracewitness.errors import UsageError
 __all__ = ["import_attribute"]
 
 
-def import_attribute(spec: str, what: str) -> Any:
+def import_attribute(spec: str, what: str, example: str = "shop.agent:reply") -> Any:
     """Import an attribute of a module. From then on modules are looked for in the working directory first.
 
     Arguments:
         spec: ``module:attribute``; either may have dots.
         what: what it is to be, for messages, such as ``an agent``.
+        example: how such a thing is named.
 
     Raises:
         UsageError: there is no such module or attribute, or the module can't be imported.
@@ -30,7 +31,7 @@ def import_attribute(spec: str, what: str) -> Any:
     """
     module_name, _, attribute = spec.partition(":")
     if not _is_dotted(module_name) or not _is_dotted(attribute) or module_name.endswith(".py"):
-        raise UsageError(f"{what} is named module:attribute, such as shop.agent:reply, not {show(spec)}{_hint(spec)}")
+        raise UsageError(f"{what} is named module:attribute, such as {example}, not {show(spec)}{_hint(spec, example)}")
     directory = str(Path.cwd())
     if sys.path[0] != directory:
         sys.path.insert(0, directory)
@@ -44,10 +45,12 @@ def _is_dotted(name: str) -> bool:
     return bool(name) and all(part.isidentifier() for part in name.split("."))
 
 
-def _hint(spec: str) -> str:
+def _hint(spec: str, example: str) -> str:
     module_name, _, attribute = spec.partition(":")
     name = ".".join(Path(module_name.removesuffix(".py")).parts)
-    return f"; {name}:{attribute or 'reply'} was meant" if module_name.endswith(".py") and _is_dotted(name) else ""
+    if not module_name.endswith(".py") or not _is_dotted(name):
+        return ""
+    return f"; {name}:{attribute or example.partition(':')[2]} was meant"
 
 
 def _import(name: str, what: str) -> ModuleType:

@@ -20,6 +20,7 @@ __all__ = ["Replies", "joined", "own_events"]
 _END_SESSION: Final = "end_session"
 _REPLY_KEYS: Final = frozenset({"reply", "calls", "ended"})
 _EVENTS_KEYS: Final = frozenset({"events", "ended"})
+_EVENT_KEYS: Final = frozenset(Record.__struct_encode_fields__)
 _TOOL_KEYS: Final = ("call", "tool", "name")
 _ARGUMENT_KEYS: Final = ("args", "arguments")
 _CALL_KEYS: Final = frozenset({*_TOOL_KEYS, *_ARGUMENT_KEYS, "id", "result", "error"})
@@ -135,9 +136,16 @@ def _read(value: Any) -> _Reply:
         and all(isinstance(item, Mapping) and "tool" in item for item in value)
     ):
         return _read_mapping({"calls": value})
+    if isinstance(value, Mapping) and _is_event(value):
+        return _read_trace([value])
     if value is None or isinstance(value, (bool, int, float)):
         raise AgentError(f"the agent returned {show(value)}; {_EXPECTED}")
     return _read_trace(value)
+
+
+def _is_event(value: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is one event in neutral form, such as a generator gives where it gives no more."""
+    return _EVENT_KEYS.issuperset(value) and any(isinstance(value.get(key), str) for key in ("agent", "call"))
 
 
 def _read_trace(value: Any) -> _Reply:

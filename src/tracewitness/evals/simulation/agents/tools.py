@@ -6,7 +6,7 @@ Import it only where there are such tools: it is built on Pydantic AI, which is 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -57,8 +57,8 @@ class ToolBox:
 
     def __init__(self, spec: str) -> None:
         self._spec = printable(spec)
-        given = import_attribute(spec, "a list of tools")
-        self._factory = Factory(given, f"of tools {spec}") if callable(given) else None
+        given = import_attribute(spec, "a list of tools", "shop:TOOLS")
+        self._factory = _factory_of(given, self._spec) if callable(given) else None
         self._tools = {} if self._factory else _tools_of(given, self._spec)
 
     async def open(self, parameters: Mapping[str, Any], session_id: str) -> LocalTools:
@@ -112,6 +112,17 @@ class LocalTools:
     def close(self) -> None:
         """Let the thread end."""
         self._thread.close()
+
+
+def _factory_of(given: Callable[..., Any], spec: str) -> Factory:
+    """Return what makes the tools of each session; a function that can't be that is likely meant as a tool."""
+    try:
+        return Factory(given, spec)
+    except UsageError as error:
+        raise UsageError(
+            f"{spec} is one function, and tools are a list of functions, or what makes one for each session from "
+            "session_id and parameters; to give one tool, name a list of it"
+        ) from error
 
 
 def _call_of(tool: Tool[None], given: dict[str, Any]) -> partial[Any]:

@@ -210,7 +210,13 @@ function pageLinks(page, last) {
 }
 
 function titleOf(known) {
-  return known.number === null ? known.group : `${known.group}, run ${known.number}`;
+  const name = caseName(known.group);
+  return known.number === null ? name : `${name}, run ${known.number}`;
+}
+
+/** The name of a case as it is shown: a link needs a text that can be seen. */
+function caseName(name) {
+  return name.trim() === "" ? "(no name)" : name;
 }
 
 function runLine(known) {

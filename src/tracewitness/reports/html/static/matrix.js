@@ -48,7 +48,7 @@ function matrixLine({ name, runs, passed }) {
   return el(
     "tr",
     {},
-    el("th", { scope: "row" }, link({ case: name, view: "" }, shortened(name, 80))),
+    el("th", { scope: "row" }, link({ case: name, view: "" }, shortened(caseName(name), 80))),
     el(
       "td",
       { class: "share" },

@@ -133,10 +133,10 @@ function changeList(kind, entries) {
 
 function changeWords(kind, entry) {
   if (kind === "vanished") return entry;
-  if (kind === "new") return link({ case: entry, run: "" }, entry);
+  if (kind === "new") return link({ case: entry, run: "" }, caseName(entry));
   const labels = kind === "worse" ? entry.newly_broken : entry.no_longer_broken;
   return [
-    link({ case: entry.case, run: "" }, entry.case),
+    link({ case: entry.case, run: "" }, caseName(entry.case)),
     ` ${entry.before.join("/")} → ${entry.now.join("/")}`,
     labels.length
       ? el(

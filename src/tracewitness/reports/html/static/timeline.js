@@ -109,6 +109,7 @@ class Timeline {
   }
 
   speaker(position) {
+    if (this.lanes.names[this.lanes.of[position]] === "agent") return "Agent";
     return shortened(this.lanes.names[this.lanes.of[position]], 60);
   }
 
@@ -135,7 +136,7 @@ class Timeline {
   }
 
   message(position, kind, event) {
-    const name = kind === "system" ? "System" : kind === "user" ? "User" : this.speaker(position);
+    const name = { system: "System", user: "User" }[kind] ?? this.speaker(position);
     return this.event(
       position,
       `message ${kind}`,
