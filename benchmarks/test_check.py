@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from conftest import neutral
 
+from conftest import neutral
 from tracewitness.expectations import CheckSet, compile_checks
 from tracewitness.readers import decode_trace
 from tracewitness.suites import load_suite

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from conftest import anthropic
 
+from conftest import anthropic
 from tracewitness.expectations import compile_checks
 from tracewitness.readers import read, read_all
 

@@ -23,9 +23,9 @@ from typing import Any
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": "none"}
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from conftest import TAU_BENCH, corpora
 from test_reading import CHECKS
 
+from conftest import TAU_BENCH, corpora
 from tracewitness import evaluate, read
 from tracewitness.expectations import compile_checks
 
