@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -25,3 +28,10 @@ def test_a_forked_process_ends() -> None:
     if not child:
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_what_is_sent_to_another_process_ends_that() -> None:
+    """Engines send what uses `os._exit` to their workers, which have to end."""
+    leave = os._exit
+    code = f"import pickle; pickle.loads({pickle.dumps(leave)!r})(9)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
