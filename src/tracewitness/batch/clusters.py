@@ -63,12 +63,14 @@ def windows_of(pieces: Iterable[Piece], most: int) -> Iterator[Window]:
     """Yield windows of at most so many pieces, and of a bounded size."""
     held: dict[int, Piece] = {}
     packed: list[bytes] = []
+    size = 0
     for piece in pieces:
         held[piece.number] = piece
         packed.append(pickle.dumps(_anywhere(piece)))
-        if len(held) >= most or sum(map(len, packed)) >= _MOST_BYTES:
+        size += len(packed[-1])
+        if len(held) >= most or size >= _MOST_BYTES:
             yield Window(held, packed)
-            held, packed = {}, []
+            held, packed, size = {}, [], 0
     if held:
         yield Window(held, packed)
 

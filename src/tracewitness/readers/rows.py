@@ -36,6 +36,7 @@ from tracewitness.readers.documents import (
 from tracewitness.readers.encodings.events import Events
 from tracewitness.readers.files_beside import refuse_unfinished, with_files_beside
 from tracewitness.readers.folders import LINES_SUFFIXES, PACKED_SUFFIXES, Found, find_files
+from tracewitness.readers.json_pieces import LONGEST_PIECE, JsonPieces
 from tracewitness.readers.json_text import decode_value
 from tracewitness.readers.neutral import UnusableError, decode_plainly, refuse_two_accounts, usable
 from tracewitness.readers.quick import begins_as_history, decode_quickly
@@ -63,13 +64,9 @@ _LINES_LOOKED_AT: Final = 64
 # Items of an array may be runs, and long: fewer of them are held before the first is handed on.
 _ITEMS_LOOKED_AT: Final = 16
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
-_SPACE = " \t\r\n"
 #: What a whole answer or run has; a message or item has none of them.
 _WHOLE_KEYS = frozenset({"events", "detailed_trace", "results", "choices", "output", "candidates", "messages"})
 _EVENT_KINDS = frozenset(Record.__struct_fields__[:8])
-# The longest piece of JSON that is no text and can be cut in two by the end of the buffer, with room to
-# spare.
-_LONGEST_PIECE: Final = 16
 
 
 class Row(Struct, frozen=True):
@@ -663,49 +660,18 @@ def _rows_of_mapping(buffer: _Buffer) -> Iterator[Any]:
 
 def _new_key(buffer: _Buffer, mapping: Mapping[str, Any]) -> str:
     if buffer.peek() != '"':
-        raise buffer.error(f"a key was expected, {_shown(buffer.peek())} came")
+        raise buffer.error(f"a key was expected, {buffer.shown()} came")
     key: str = buffer.value()
     if key in mapping:
         raise buffer.error(f"the key {show(key)} stands twice in one object, which is ambiguous")
     return key
 
 
-class _Buffer:
-    """Reads JSON piece by piece from a file, holding little more of it than the piece at hand."""
+class _Buffer(JsonPieces):
+    """Decodes rows and values of a file one by one."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self._text = ""
-        self._at = 0
-        self._bytes = 0
-        # How much of the file came before the text that is held.
-        self._lines = 0
-        self._columns = 0
-
-    def peek(self) -> str:
-        """Return the next character that is no space, or an empty text at the end."""
-        while True:
-            text, at = self._text, self._at
-            while at < len(text) and text[at] in _SPACE:
-                at += 1
-            self._at = at
-            if at < len(text):
-                return text[at]
-            if not self._fill():
-                return ""
-
-    def skip(self, mark: str) -> bool:
-        """Pass the next character if it is ``mark``, and say so."""
-        if self.peek() != mark:
-            return False
-        self._at += 1
-        return True
-
-    def take(self, mark: str) -> None:
-        """Pass the next character, which must be ``mark``."""
-        if not self.skip(mark):
-            raise self.error(f"{mark!r} was expected, {_shown(self.peek())} came")
+        super().__init__(file.read, MAX_ROW, _too_long())
 
     def row(self) -> Any:
         """Decode the next value. One whose end is known but which can't be used is a `_Refused`."""
@@ -715,19 +681,6 @@ class _Buffer:
         """Decode the next value."""
         return self._next(refuse=False)
 
-    def error(self, problem: str, position: int | None = None) -> ReadError:
-        """Return an error that says where in the file: by default here, else at a position in the text held."""
-        end = self._at if position is None else position
-        lines, columns = self._place(end)
-        return ReadError(f"{problem} at line {lines + 1}, column {columns + 1}")
-
-    def _place(self, end: int) -> tuple[int, int]:
-        """Return how many lines came before a position, and how many characters of its own line."""
-        newlines = self._text.count("\n", 0, end)
-        if newlines:
-            return self._lines + newlines, end - self._text.rindex("\n", 0, end) - 1
-        return self._lines, self._columns + end
-
     def _next(self, *, refuse: bool) -> Any:
         self.peek()
         while True:
@@ -735,7 +688,7 @@ class _Buffer:
                 decoded = decode_value(self._text, self._at)
             except json.JSONDecodeError as error:
                 failure = self._failure(error)  # before reading on, which moves the text
-                if not self._is_cut_off(error, _LONGEST_PIECE) or not self._fill():
+                if not self._is_cut_off(error, LONGEST_PIECE) or not self._fill():
                     raise failure from error
             except RecursionError as error:
                 raise self.error("a row is nested too deeply to be read") from error
@@ -755,33 +708,6 @@ class _Buffer:
     def _failure(self, error: json.JSONDecodeError) -> ReadError:
         what = "the file ends in the middle of a row" if self._is_cut_off(error, 0) else "not JSON"
         return self.error(f"{what}: {printable(error.msg.removesuffix(' at'))}", error.pos)
-
-    def _is_cut_off(self, error: json.JSONDecodeError, near: int) -> bool:
-        """Whether decoding failed at the buffer's end, or at most so many characters before it."""
-        if error.msg.startswith("Unterminated string"):
-            return True
-        return len(self._text[error.pos :].rstrip(_SPACE)) <= near
-
-    def _fill(self) -> bool:
-        """Read on, as much again as is left: a long row is not decoded too often. False at the end."""
-        left = len(self._text) - self._at
-        if left > MAX_ROW:
-            raise ReadError(_too_long())
-        chunk = self._file.read(max(_CHUNK, left))
-        self._bytes += len(chunk)
-        try:
-            text = self._decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            place = self._bytes - len(error.object) + error.start
-            raise ReadError(f"not UTF-8: {error.reason} at byte {place}") from error
-        self._lines, self._columns = self._place(self._at)
-        self._text = self._text[self._at :] + text
-        self._at = 0
-        return bool(chunk)
-
-
-def _shown(character: str) -> str:
-    return show(character) if character else "the end of the file"
 
 
 def _too_long() -> str:
