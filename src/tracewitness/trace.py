@@ -98,12 +98,14 @@ class Problem(Struct, frozen=True):
         position: the event's position in the trace, where it has one.
         place: the line or path in the source, for example ``detailed_trace[3], line 2``.
         hides_call: whether a tool call may be hidden by it; then what says “no such call” can't be relied on.
+        cut: whether the recording breaks off here, before the run was over; what the rest could change is not known.
     """
 
     reason: str
     position: int | None = None
     place: str = ""
     hides_call: bool = True
+    cut: bool = False
 
     def __str__(self) -> str:
         where = self.place or (f"event {self.position}" if self.position is not None else "")

@@ -1,4 +1,4 @@
-"""What a check found: held, broken or error, with the events that prove it and the nearest miss."""
+"""What a check found: held, broken, inconclusive or error, with the events that prove it and the nearest miss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracewitness.errors import PathPart
 
 __all__ = ["Checked", "NearMiss", "PathDifference", "Status", "Verdict"]
 
-Status = Literal["held", "broken", "error"]
+Status = Literal["held", "broken", "inconclusive", "error"]
 
 
 class Checked(Protocol):
@@ -74,7 +74,8 @@ class Verdict(Struct, frozen=True, gc=False):
 
     Attributes:
         check: the operator that was checked.
-        status: ``held``; ``broken``; or ``error``, where the check itself could not be evaluated. Only ``held`` counts.
+        status: ``held``; ``broken``; ``inconclusive``, where the recording is cut and what is missing could decide; or
+            ``error``, where the check itself could not be evaluated. Only ``held`` counts.
         evidence: the positions of the events that prove it.
         words: a function and its arguments that make the justification. Most verdicts of a large run are never read,
             so the text is made when somebody asks.

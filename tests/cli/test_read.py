@@ -129,7 +129,9 @@ def test_json_can_be_read_again(run: Run) -> None:
     assert [(trace.name, trace.to_events()) for trace in again] == [(row["name"], row["events"]) for row in ROWS]
     assert again[2].no_evidence is not None
     problems = json.loads(run(ODD, "--as", "json").out)["problems"]
-    assert problems == [{"reason": "an unknown role 'robot'", "position": None, "place": "$[3]", "hides_call": True}]
+    assert problems == [
+        {"reason": "an unknown role 'robot'", "position": None, "place": "$[3]", "hides_call": True, "cut": False}
+    ]
 
 
 def test_atif_can_be_read_again(run: Run) -> None:

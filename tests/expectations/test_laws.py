@@ -259,6 +259,71 @@ def test_problems_of_the_reader(events: Events, check: Check, hides_call: bool) 
     assert compile_checks([check]).check(trace)[0].status == ("broken" if breaks else status(check, events))
 
 
+@settings(quick, max_examples=300)
+@given(testing.events(faults=False), testing.events(faults=False), testing.checks())
+def test_what_is_decided_on_a_cut_recording_stays(events: Events, more: Events, check: Check) -> None:
+    """Where a recording breaks off, whatever more there could have been, a verdict that is given is the right one."""
+    records = Trace.from_events(events)
+    cut = Trace(records.records, problems=[Problem("the file ends here", cut=True)])
+    verdict, *_ = compile_checks([check]).check(cut)
+    whole, *_ = compile_checks([check]).check(Trace.from_events([*events, *more]))
+    assume("ambiguous" not in whole.justification)
+    if not events:
+        assert verdict.status == "broken"  # no event, no evidence
+    elif verdict.status == "inconclusive":
+        assert not verdict.held
+        assert "the file ends here" in verdict.justification
+    else:
+        assert verdict.status == whole.status
+
+
+@pytest.mark.parametrize(
+    ("check", "found"),
+    [
+        ({"type": "tool_called", "tool": "order"}, "held"),
+        ({"type": "tool_called", "tool": "order", "max": 1}, "inconclusive"),
+        ({"type": "tool_called", "tool": "refund"}, "inconclusive"),
+        ({"type": "tool_called", "tool": "search", "max": 1}, "broken"),
+        ({"type": "tool_input", "tool": "order", "args": {"id": 1}}, "held"),
+        ({"type": "tool_input", "tool": "order", "args": {"id": 2}}, "inconclusive"),
+        ({"type": "tool_output", "tool": "search", "result": {"n": 1}}, "held"),
+        ({"type": "tool_not_called", "tool": "order"}, "broken"),
+        ({"type": "tool_not_called", "tool": "refund"}, "inconclusive"),
+        ({"type": "tool_not_called", "tool": "order", "before": {"tool": "search"}}, "held"),
+        ({"type": "tool_not_called", "tool": "search", "before": {"tool": "order"}}, "broken"),
+        ({"type": "last_tool", "tool": "order"}, "inconclusive"),
+        ({"type": "every_call", "tool": "order", "args": {"id": 1}}, "inconclusive"),
+        ({"type": "every_call", "tool": "order", "args": {"id": 2}}, "broken"),
+        ({"type": "followed_by", "tool": "search", "next": {"tool": "order"}}, "inconclusive"),
+        ({"type": "terminal_tool", "tool": "search"}, "broken"),
+        ({"type": "end_session"}, "inconclusive"),
+        ({"type": "no_other_tools", "tools": ["order"]}, "broken"),
+        ({"type": "no_duplicate_calls"}, "broken"),
+        ({"type": "max_calls", "max": 2}, "broken"),
+        ({"type": "max_turns", "max": 1}, "inconclusive"),
+        ({"type": "sequence", "calls": [{"tool": "search"}, {"tool": "order"}]}, "held"),
+        ({"type": "sequence", "calls": [{"tool": "order"}, {"tool": "search"}]}, "inconclusive"),
+        ({"type": "claim", "says": "Done", "tool": "refund"}, "broken"),
+        ({"type": "claim", "says": "Done", "tool": "order"}, "inconclusive"),
+        ({"type": "trace_parsed"}, "inconclusive"),
+    ],
+    ids=lambda value: value["type"] if isinstance(value, dict) else value,
+)
+def test_checks_on_a_cut_recording(check: Check, found: str) -> None:
+    """What the rest of the run could change is inconclusive; what happened has happened."""
+    events = [{"user": "hi"}, {"call": "search"}, {"result": {"n": 1}}, {"call": "search"}]
+    events += [{"call": "order", "args": {"id": 1}}, {"agent": "Done."}]
+    trace = Trace(Trace.from_events(events).records, problems=[Problem("the stream breaks off", cut=True)])
+    assert compile_checks([check]).check(trace)[0].status == found
+
+
+def test_a_cut_recording_with_another_problem_is_not_parsed() -> None:
+    problems = [Problem("the stream breaks off", cut=True), Problem("a line of no kind")]
+    trace = Trace(Trace.from_events([{"call": "order"}]).records, problems=problems)
+    statuses = [verdict.status for verdict in compile_checks([{"type": "tool_not_called", "tool": "x"}]).check(trace)]
+    assert statuses == ["broken", "broken"]
+
+
 @quick
 @given(testing.events(), testing.checks())
 def test_without_evidence_nothing_holds(events: Events, check: Check) -> None:

@@ -137,7 +137,7 @@ def test_rows_of_a_simulation(run: Any) -> None:
     assert [each["run"] for each in document["runs"]] == [1, 2, 3, 4, 5]
     assert document["runs"][2]["events"] == GOOD[:1]
     assert document["summary"]["exit_status"] == 1
-    assert "UNSURE order, run 2" in run("report", "rows.json").out
+    assert "INCONCLUSIVE order, run 2" in run("report", "rows.json").out
 
 
 def test_rows_with_a_suite_keep_what_the_judge_found(run: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain, repeat
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pyarrow as pa
 from msgspec import Struct
@@ -22,7 +22,7 @@ from tracewitness.readers.records import RecordReader
 from tracewitness.secret_shapes import without_secrets
 from tracewitness.suites import Suite
 from tracewitness.trace import Trace
-from tracewitness.verdict import Verdict
+from tracewitness.verdict import Status, Verdict
 
 __all__ = ["READ_LABEL", "READ_OPERATOR", "Kernel", "check_batch"]
 
@@ -30,7 +30,7 @@ __all__ = ["READ_LABEL", "READ_OPERATOR", "Kernel", "check_batch"]
 READ_LABEL: Final = "the record can be read"
 READ_OPERATOR: Final = "read"
 
-_STATUSES: Final = ("held", "broken", "error")
+_STATUSES: Final = get_args(Status)
 _STATUS_NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
 _ERROR: Final = _STATUS_NUMBERS["error"]
 _LONGEST_NAME: Final = 500

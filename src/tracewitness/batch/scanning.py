@@ -110,11 +110,11 @@ class ScanResult(Struct, frozen=True):
     seconds: float
 
     def exit_status(self, *, allow_missing: bool = False) -> int:
-        """Return 0 where all held, 1 where something is broken, 2 where something can't be read or nothing was."""
+        """Return 0: all held; 1: something is broken; 2: something can't be read, or nothing was; 3: inconclusive."""
         missing = () if allow_missing else self.missing
         if self.tally.unreadable or not self.tally.runs:
             return 2
-        return 1 if self.tally.broken or missing else 0
+        return 1 if self.tally.broken or missing else 3 if self.tally.inconclusive else 0
 
 
 def scan(

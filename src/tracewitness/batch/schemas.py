@@ -60,7 +60,7 @@ def verdict_schema(by: Iterable[str] = ()) -> pa.Schema:
     - ``name``, ``case``: the run's name, and the case that it was checked against, where one has its name.
     - ``check``: the check's number in its case, from 0; null for a record that can't be read.
     - ``label``, ``operator``, ``tool``, ``reason``: of the check.
-    - ``status``: ``held``, ``broken`` or ``error``.
+    - ``status``: ``held``, ``broken``, ``inconclusive`` (the recording is cut) or ``error``.
     - ``justification``: why; of a check that held only where that was asked for.
     - ``evidence``: the positions of the events that prove it.
     - ``by_…``: what the rates are broken down by.

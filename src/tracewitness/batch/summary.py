@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from tracewitness.batch.kernel import READ_OPERATOR
 from tracewitness.batch.scanning import ScanResult
 from tracewitness.batch.tally import OTHER, CheckTally, Tally, ValueTally
@@ -88,13 +90,19 @@ def _unreadable(tally: Tally) -> Iterator[str]:
 
 def _values(values: dict[str, ValueTally]) -> Iterator[str]:
     """Yield the most frequent values, each with the share of its runs that are broken, and how sure that is."""
-    known = sorted(values.items(), key=lambda item: -(item[1].held + item[1].broken + item[1].unreadable))
+    known = sorted(values.items(), key=lambda item: -(sum(msgspec.structs.astuple(item[1]))))
     for value, counts in known[:_MOST_VALUES]:
         name = printable(value, _WIDEST) if value else "(none)"
         read = counts.held + counts.broken
-        unread = f", {counts.unreadable:,} could not be read" if counts.unreadable else ""
+        unread = _not_told(counts)
         yield f"{_rate(counts.broken, read) if read else 'no run could be read':<50}  {name}{unread}"
     yield from _rest(len(known) - (OTHER in values), _MOST_VALUES, "value")
+
+
+def _not_told(counts: Tally | ValueTally) -> str:
+    """Say how many runs are in no rate: those that were cut, and those that could not be read."""
+    cut = f", {counts.inconclusive:,} inconclusive" if counts.inconclusive else ""
+    return cut + (f", {counts.unreadable:,} could not be read" if counts.unreadable else "")
 
 
 def _rate(broken: int, runs: int) -> str:
@@ -110,7 +118,7 @@ def _rate(broken: int, runs: int) -> str:
 def _last_line(result: ScanResult) -> str:
     tally = result.tally
     rate = tally.runs / result.seconds if result.seconds else 0
-    unread = f", {tally.unreadable:,} could not be read" if tally.unreadable else ""
+    unread = _not_told(tally)
     in_format = f", read as {result.format_name}" if result.format_name else ""
     before = f", {plural(result.resumed, 'part')} from before" if result.resumed else ""
     died = f", {plural(result.deaths, 'worker')} died and came back" if result.deaths else ""

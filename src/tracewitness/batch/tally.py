@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
 from tracewitness.batch.schemas import by_column
+from tracewitness.evals import RunStatus, status_of
+from tracewitness.verdict import Status
 
 __all__ = ["OTHER", "CheckTally", "Tally", "ValueTally"]
 
@@ -19,6 +21,7 @@ OTHER: Final = "(others)"
 _MOST_VALUES: Final = 1000
 _MOST_REASONS: Final = 1000
 _MOST_EXAMPLES: Final = 3
+_RUN_OUTCOMES: Final[tuple[RunStatus, ...]] = get_args(RunStatus)
 _OF_CHECK: Final = ("case", "check", "label", "operator", "tool")
 # What differs from run to run in the words of one reason.
 _PARTICULARS: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\b\d[\d.:,TZ-]*")
@@ -29,7 +32,7 @@ class CheckTally(Struct):
 
     Attributes:
         case, check, label, operator, tool: as of the columns of verdicts.
-        held, broken, error: how many runs went so.
+        held, broken, inconclusive, error: how many runs went so.
         examples: the trace ids of some that did not hold.
     """
 
@@ -40,13 +43,14 @@ class CheckTally(Struct):
     tool: str | None
     held: int = 0
     broken: int = 0
+    inconclusive: int = 0
     error: int = 0
     examples: list[str] = []
 
     @property
     def runs(self) -> int:
         """How many runs it was checked on."""
-        return self.held + self.broken + self.error
+        return self.held + self.broken + self.inconclusive + self.error
 
 
 class ValueTally(Struct):
@@ -54,6 +58,7 @@ class ValueTally(Struct):
 
     held: int = 0
     broken: int = 0
+    inconclusive: int = 0
     unreadable: int = 0
 
 
@@ -61,7 +66,7 @@ class Tally(Struct):
     """The counts.
 
     Attributes:
-        held, broken, unreadable: how many runs went so; a record that can't be read is one that is unreadable.
+        held, broken, inconclusive, unreadable: how many runs went so; unreadable is also a record that can't be read.
         verdicts: how many rows there are.
         checks: by case and number of the check.
         reasons: how often checks are not held for the same reason: particulars are left out of the words.
@@ -71,6 +76,7 @@ class Tally(Struct):
 
     held: int = 0
     broken: int = 0
+    inconclusive: int = 0
     unreadable: int = 0
     verdicts: int = 0
     checks: dict[str, CheckTally] = {}
@@ -81,7 +87,7 @@ class Tally(Struct):
     @property
     def runs(self) -> int:
         """How many runs there were, those that can't be read included."""
-        return self.held + self.broken + self.unreadable
+        return self.held + self.broken + self.inconclusive + self.unreadable
 
     def add(self, verdicts: pa.RecordBatch, by: tuple[str, ...] = ()) -> list[int]:
         """Count a batch of verdicts, of which each run is whole.
@@ -105,13 +111,13 @@ class Tally(Struct):
         return self.checks.setdefault(_key(case, number), CheckTally(case, number, *rest))
 
     def _count_runs(self, verdicts: pa.RecordBatch, by: tuple[str, ...]) -> list[int]:
-        statuses: list[str] = verdicts.column("status").to_pylist()
+        statuses: list[Status] = verdicts.column("status").to_pylist()
         numbers: list[int | None] = verdicts.column("check").to_pylist()
         # A run begins with its first check; where it can't be read it has none.
         begins = [row for row, number in enumerate(numbers) if not number]
         ends = [*begins[1:], len(numbers)]
         outcomes = [
-            "unreadable" if numbers[begin] is None else "held" if _all_held(statuses, begin, end) else "broken"
+            "unreadable" if numbers[begin] is None else _outcome(statuses[begin:end])
             for begin, end in zip(begins, ends, strict=False)
         ]
         for outcome, count in Counter(outcomes).items():
@@ -148,14 +154,14 @@ class Tally(Struct):
 
     def include(self, other: Tally) -> None:
         """Add the counts of another."""
-        for field in ("held", "broken", "unreadable", "verdicts"):
+        for field in (*_RUN_OUTCOMES, "verdicts"):
             setattr(self, field, getattr(self, field) + getattr(other, field))
         for key, check in other.checks.items():
             own = self.checks.get(key)
             if own is None:
                 self.checks[key] = check
                 continue
-            for field in ("held", "broken", "error"):
+            for field in get_args(Status):
                 setattr(own, field, getattr(own, field) + getattr(check, field))
             own.examples = (own.examples + check.examples)[:_MOST_EXAMPLES]
         for reason, count in other.reasons.items():
@@ -163,13 +169,13 @@ class Tally(Struct):
         self._forget_rare_reasons()
         for column, values in other.by.items():
             for value, counts in values.items():
-                for outcome in ("held", "broken", "unreadable"):
+                for outcome in _RUN_OUTCOMES:
                     self._add_value(column, value, outcome, getattr(counts, outcome))
         self.unreadable_examples = (self.unreadable_examples + other.unreadable_examples)[:_MOST_EXAMPLES]
 
 
-def _all_held(statuses: list[str], begin: int, end: int) -> bool:
-    return statuses[begin:end].count("held") == end - begin
+def _outcome(statuses: list[Status]) -> RunStatus:
+    return "held" if statuses.count("held") == len(statuses) else status_of(statuses)
 
 
 def _key(case: str | None, number: int | None) -> str:

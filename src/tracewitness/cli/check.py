@@ -48,7 +48,8 @@ def command(
     Reports go to files in any number of forms, each whole or not at all. What looks like a secret is hidden in all of
     them and on the terminal, and so is what --redact names: args.card, result.**.token, user.
 
-    Exit status: 0 all held, 1 something is broken, 2 the input could not be read or understood.
+    Exit status: 0 all held, 1 something is broken, 2 the input could not be read or understood, 3 nothing is broken but
+    something is inconclusive: a recording breaks off.
 
     \b
     Examples:

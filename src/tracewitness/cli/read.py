@@ -130,6 +130,7 @@ def _neutral(trace: Trace) -> dict[str, Any]:
             "position": problem.position,
             "place": problem.place,
             "hides_call": problem.hides_call,
+            "cut": problem.cut,
         }
         for problem in trace.problems
     ]

@@ -55,7 +55,8 @@ def command(
     A record that can't be read is a verdict, error, and ends nothing. What is complete is kept: after a kill, --resume
     goes on.
 
-    Exit status: 0 all held, 1 something is broken, 2 something could not be read or understood.
+    Exit status: 0 all held, 1 something is broken, 2 something could not be read or understood, 3 nothing is broken but
+    something is inconclusive: a recording breaks off.
 
     \b
     Examples:

@@ -14,14 +14,26 @@ from tracewitness.expectations import CheckSet, compile_checks
 from tracewitness.readers import Run
 from tracewitness.suites import Case, Place, Suite
 from tracewitness.trace import Trace
-from tracewitness.verdict import Verdict
+from tracewitness.verdict import Status, Verdict
 
-__all__ = ["CaseCount", "RunOutcome", "RunReport", "RunStatus", "SuiteCheck", "Summary"]
+__all__ = ["OUTCOMES", "CaseCount", "RunOutcome", "RunReport", "RunStatus", "SuiteCheck", "Summary", "status_of"]
 
-RunStatus = Literal["held", "broken", "unreadable"]
+RunStatus = Literal["held", "broken", "inconclusive", "unreadable"]
 RunOutcome = Literal["passed", "failed", "inconclusive", "infrastructure", "not_run", "unreadable"]
 
-_OUTCOMES: Final[dict[RunStatus, RunOutcome]] = {"held": "passed", "broken": "failed", "unreadable": "unreadable"}
+#: What became of a run of which nothing is known but its checks.
+OUTCOMES: Final[dict[RunStatus, RunOutcome]] = {
+    "held": "passed",
+    "broken": "failed",
+    "inconclusive": "inconclusive",
+    "unreadable": "unreadable",
+}
+
+
+def status_of(statuses: Iterable[Status]) -> RunStatus:
+    """Return what the statuses of a run's checks come to: inconclusive only where nothing is broken."""
+    found = set(statuses)
+    return "broken" if found & {"broken", "error"} else "inconclusive" if "inconclusive" in found else "held"
 
 
 class RunReport(Struct, frozen=True):
@@ -56,15 +68,15 @@ class RunReport(Struct, frozen=True):
 
     @property
     def status(self) -> RunStatus:
-        """Held where all checks held."""
+        """Held where all checks held; inconclusive where none is broken, and some can't be told."""
         if self.error:
             return "unreadable"
-        return "held" if all(verdict.held for verdict in self.verdicts) else "broken"
+        return status_of(verdict.status for verdict in self.verdicts)
 
     @property
     def outcome(self) -> RunOutcome:
         """What became of the whole run; where nothing but checks decide, what came of these."""
-        return _OUTCOMES[self.status]
+        return OUTCOMES[self.status]
 
 
 class CaseCount(Struct):
@@ -80,7 +92,7 @@ class Summary(Struct):
 
     Attributes:
         cases: the counts of each selected case.
-        held, broken, unreadable: how many runs went so.
+        held, broken, inconclusive, unreadable: how many runs went so.
         without_case: the names of runs that no case has, each once.
         not_selected: how many runs a filter left out.
         missing: the cases without a run, where that is not allowed; a run that can't be read is one.
@@ -89,6 +101,7 @@ class Summary(Struct):
     cases: list[CaseCount]
     held: int = 0
     broken: int = 0
+    inconclusive: int = 0
     unreadable: int = 0
     without_case: list[str] = []
     not_selected: int = 0
@@ -101,10 +114,10 @@ class Summary(Struct):
 
     @property
     def exit_status(self) -> int:
-        """0: all held. 1: something is broken. 2: something could not be read, or nothing was checked."""
+        """0: all held. 1: something is broken. 2: something can't be read, or nothing was checked. 3: inconclusive."""
         if self.unreadable or (self.checked_nothing and not self.broken and not self.missing):
             return 2
-        return 1 if self.broken or self.missing else 0
+        return 1 if self.broken or self.missing else 3 if self.inconclusive else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain data that JSON can hold."""
@@ -113,6 +126,7 @@ class Summary(Struct):
             "exit_status": self.exit_status,
             "held": self.held,
             "broken": self.broken,
+            "inconclusive": self.inconclusive,
             "unreadable": self.unreadable,
             "cases": counts,
             "missing": self.missing,

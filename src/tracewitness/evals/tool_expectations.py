@@ -180,13 +180,14 @@ def _met(entries: Iterable[Any]) -> str:
     return f"{statuses.count('Met')}/{len(statuses)}"
 
 
-def _entry(verdict: Verdict) -> dict[str, str]:
-    return {
+def _entry(verdict: Verdict) -> dict[str, Any]:
+    entry = {
         "operator": verdict.operator,
         "expectation": _PREFIX + _description(verdict),
         "status": "Met" if verdict.held else "Not Met",
         "justification": printable(verdict.explain(), _MOST_WORDS),
     }
+    return {**entry, "inconclusive": True} if verdict.status == "inconclusive" else entry
 
 
 def _description(verdict: Verdict) -> str:

@@ -35,7 +35,7 @@ from tracewitness.expectations.provenance import GroundingWatch
 from tracewitness.expectations.scores import ScoreWatch
 from tracewitness.expectations.sequences import sequence_plan
 from tracewitness.trace import Event, EventIndex, Message, Problem, Record, ToolCall, ToolResult, Trace, short_tool_name
-from tracewitness.verdict import Verdict
+from tracewitness.verdict import Status, Verdict
 
 __all__ = ["CheckSet", "LiveCheck", "check", "compile_checks"]
 
@@ -128,7 +128,7 @@ class CheckSet:
         self._pass_over(index.events if self._messages else index.steps, watched, index)
         verdicts = self._verdicts(watched, index)
         if index.problems or trace.reader_problems:
-            verdicts = self._doubted(verdicts, trace.problems)
+            verdicts = self._doubted(verdicts, trace.problems, watched)
         if watched.full_names:
             verdicts = self._disambiguated(verdicts, watched)
         return _from_text(verdicts) if trace.text_alone else verdicts
@@ -218,18 +218,28 @@ class CheckSet:
                 verdicts.append(_FailedMonitor(plan, error).verdict(index))
         return verdicts
 
-    def _doubted(self, verdicts: list[Verdict], problems: tuple[Problem, ...]) -> list[Verdict]:
-        """Break what a problem leaves in doubt: trace_parsed, and what could be hidden by something unreadable."""
-        hiding = next((problem for problem in problems if problem.hides_call), None)
+    def _doubted(self, verdicts: list[Verdict], problems: tuple[Problem, ...], watched: _Watched) -> list[Verdict]:
+        """Let no verdict stand that a problem leaves in doubt.
+
+        Broken is what could be hidden by something unreadable. Where the recording is cut, what the rest of the run
+        could still change is inconclusive.
+        """
+        cut = next((problem for problem in problems if problem.cut), None)
+        unread = tuple(problem for problem in problems if not problem.cut)
+        hiding = next((problem for problem in unread if problem.hides_call), None)
         doubted = []
-        for plan, verdict in zip(self._plans, verdicts, strict=True):
+        for plan, monitor, verdict in zip(self._plans, watched.monitors, verdicts, strict=True):
             if verdict.held and isinstance(plan.operator, TraceParsed):
-                positions = (problem.position for problem in problems if problem.position is not None)
-                evidence = tuple(dict.fromkeys(positions))
-                verdict = Verdict(plan.operator, "broken", evidence, (wording.has_problems, problems))
+                verdict = _not_parsed(plan.operator, unread or problems)
             elif verdict.held and hiding is not None and plan.universal:
                 evidence = () if hiding.position is None else (hiding.position,)
                 verdict = Verdict(plan.operator, "broken", evidence, (wording.may_hide_a_call, hiding))
+            elif (
+                cut is not None
+                and verdict.status != "error"
+                and not (monitor or plan.pristine).is_final(verdict.status)
+            ):
+                verdict = replace(verdict, status="inconclusive", words=(wording.cut_off, cut, verdict.words))
             doubted.append(verdict)
         return doubted
 
@@ -247,6 +257,13 @@ class CheckSet:
                 verdict = Verdict(operator, "broken", (), (wording.ambiguous, tool, shared[tool]))
             result.append(verdict)
         return result
+
+
+def _not_parsed(operator: TraceParsed, problems: tuple[Problem, ...]) -> Verdict:
+    """Say that a trace has problems: broken, or inconclusive where it was only cut."""
+    positions = (problem.position for problem in problems if problem.position is not None)
+    status: Status = "inconclusive" if all(problem.cut for problem in problems) else "broken"
+    return Verdict(operator, status, tuple(dict.fromkeys(positions)), (wording.has_problems, problems))
 
 
 def _fail(watched: _Watched, plans: list[Plan], number: int, error: Exception) -> None:
@@ -288,7 +305,7 @@ class LiveCheck:
             return self._checks.check(Trace.from_events([]))
         verdicts = self._checks._verdicts(self._watched, self._index)
         if self._index.problems:
-            verdicts = self._checks._doubted(verdicts, tuple(self._index.problems))
+            verdicts = self._checks._doubted(verdicts, tuple(self._index.problems), self._watched)
         return self._checks._disambiguated(verdicts, self._watched)
 
 

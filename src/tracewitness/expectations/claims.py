@@ -19,6 +19,8 @@ __all__ = ["ClaimWatch"]
 class ClaimWatch(Monitor, gc=False):
     """Looks for the claim in the agent's messages, and for the call, or its result, before the first of them."""
 
+    lasting = frozenset({"broken"})
+
     backing: int | None = None  # the first matching call, or result
     backed_by: tuple[int, int] | None = None  # the first claim, and what backs it
     unbacked: tuple[int, str] | None = None

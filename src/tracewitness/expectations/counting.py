@@ -22,7 +22,7 @@ from tracewitness.expectations.operators import (
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
 from tracewitness.matching import strict_key
 from tracewitness.trace import EventIndex, MalformedArguments, ToolCall, ToolResult
-from tracewitness.verdict import Verdict
+from tracewitness.verdict import Status, Verdict
 
 __all__ = [
     "CallBudget",
@@ -108,6 +108,10 @@ class CallCounter(Monitor, gc=False):
             return self._held((), wording.not_called_so if self.calls else wording.not_called, tool)
         return self._held(evidence, wording.matching_calls, tool, evidence, self.matching, with_args)
 
+    def is_final(self, status: Status) -> bool:
+        most = self.plan.parts[1]
+        return status == "held" if most is None else self.matching + self.unread > most
+
     def _too_few(self, index: EventIndex) -> Verdict:
         operator = self.plan.operator
         with_args = self.plan.parts[0] is not None
@@ -119,6 +123,8 @@ class CallCounter(Monitor, gc=False):
 
 class OutputCounter(Monitor, gc=False):
     """Counts the results of a tool that match."""
+
+    lasting = frozenset({"held"})
 
     results: int = 0
     looked_at: int = 0  # results until the one that proved it
@@ -160,6 +166,8 @@ class OutputCounter(Monitor, gc=False):
 class EveryCallWatch(Monitor, gc=False):
     """Watches for a call whose arguments do not match."""
 
+    lasting = frozenset({"broken"})
+
     knows_vacuity = True
 
     calls: int = 0
@@ -194,6 +202,8 @@ class EveryCallWatch(Monitor, gc=False):
 class OtherToolsWatch(Monitor, gc=False):
     """Watches for calls to tools that are not listed. Calls to listed ones never reach it."""
 
+    lasting = frozenset({"broken"})
+
     others: list[str] = []
     positions: list[int] = []
 
@@ -217,6 +227,8 @@ class OtherToolsWatch(Monitor, gc=False):
 
 class DuplicateWatch(Monitor, gc=False):
     """Watches for two calls with the same tool and the same arguments, and for one that could be such a call."""
+
+    lasting = frozenset({"broken"})
 
     knows_vacuity = True
 
@@ -284,6 +296,8 @@ class DuplicateWatch(Monitor, gc=False):
 class _Budget(Monitor, gc=False):
     """Counts up to a limit; the event that is one too many is the evidence."""
 
+    lasting = frozenset({"broken"})
+
     knows_vacuity = True
     noun: ClassVar[str]
 
@@ -333,6 +347,8 @@ class ErrorBudget(_Budget, gc=False):
 
 class TurnBudget(Monitor, gc=False):
     """Looks at the number of turns; it needs no event of its own."""
+
+    lasting = frozenset({"broken"})
 
     @classmethod
     def compile(cls, operator: MaxTurns, names: ToolNames) -> Plan:  # noqa: ARG003 - no tool is concerned

@@ -20,7 +20,7 @@ from tracewitness.expectations.operators import (
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
 from tracewitness.matching import Difference
 from tracewitness.trace import EventIndex, MalformedArguments, ToolCall, ToolResult
-from tracewitness.verdict import Verdict
+from tracewitness.verdict import Status, Verdict
 
 __all__ = ["FollowedByWatch", "LastToolWatch", "SessionEndWatch", "TerminalWatch", "UncalledWatch"]
 
@@ -90,6 +90,9 @@ class UncalledWatch(Monitor, gc=False):
             position, doubt = self.unread.position, self.plan.parts[0].doubt(self.unread)
             return self._broken((position,), wording.not_ruled_out, tool, position, doubt)
         return self._uncalled(tool, before)
+
+    def is_final(self, status: Status) -> bool:
+        return status == "broken" or self.marker_position is not None
 
     def _uncalled(self, tool: str, before: Any) -> Verdict:
         if not self.calls:
@@ -232,6 +235,8 @@ class _SessionEndTest:
 
 class TerminalWatch(Monitor, gc=False):
     """Watches that a tool is called once and nothing is called after it."""
+
+    lasting = frozenset({"broken"})
 
     knows_vacuity = True
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tracewitness.display import show
 from tracewitness.errors import ExpectationError
 from tracewitness.trace import EventIndex, short_tool_name
-from tracewitness.verdict import NearMiss, Verdict
+from tracewitness.verdict import NearMiss, Status, Verdict
 
 if TYPE_CHECKING:
     from tracewitness.expectations.operators import Operator
@@ -127,6 +127,8 @@ class Monitor(Struct, gc=False):
 
     #: Whether its verdict is the same for all traces that have none of the events it asked for.
     knows_vacuity: ClassVar[bool] = False
+    #: The statuses that no later event can change.
+    lasting: ClassVar[frozenset[Status]] = frozenset()
 
     plan: Plan
 
@@ -138,6 +140,10 @@ class Monitor(Struct, gc=False):
     def verdict(self, index: EventIndex) -> Verdict:
         """Say what was found in the events so far."""
         raise NotImplementedError
+
+    def is_final(self, status: Status) -> bool:
+        """Whether a verdict of this status stays what it is, whatever comes after the events so far."""
+        return status in self.lasting
 
     def _held(self, evidence: tuple[int, ...], *words: Any) -> Verdict:
         return Verdict(self.plan.operator, "held", evidence, words)

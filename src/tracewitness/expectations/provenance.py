@@ -195,6 +195,8 @@ class _Grounding:
 class GroundingWatch(Monitor, gc=False):
     """Keeps what was seen, and compares each call's arguments with it."""
 
+    lasting = frozenset({"broken"})
+
     calls: int = 0
     ungrounded: list[tuple[Any, ...]] = []
     said: _Words = field(default_factory=_Words)

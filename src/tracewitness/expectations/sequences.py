@@ -165,6 +165,8 @@ class _SequenceWatch(Monitor, gc=False):
 class _InOrderWatch(_SequenceWatch, gc=False):
     """Takes the entries as a subsequence. The earliest call that completes a group leaves the most for the rest."""
 
+    lasting = frozenset({"held"})
+
     stage: int = 0
     positions: tuple[int, ...] = ()
     stages: list[_Pairing] = []
@@ -192,6 +194,8 @@ class _InOrderWatch(_SequenceWatch, gc=False):
 class _AnyOrderWatch(_SequenceWatch, gc=False):
     """Gives each entry a call of its own, in any order."""
 
+    lasting = frozenset({"held"})
+
     pairing: _Pairing = _NO_PAIRING  # its own comes from __post_init__, for it depends on the plan
 
     def __post_init__(self) -> None:
@@ -209,6 +213,8 @@ class _AnyOrderWatch(_SequenceWatch, gc=False):
 
 class _SubsetWatch(_SequenceWatch, gc=False):
     """Gives each call made an entry of its own; entries may stay unused."""
+
+    lasting = frozenset({"broken"})
 
     calls: int = 0
     pairing: _Pairing = _NO_PAIRING  # its own comes from __post_init__, for it depends on the plan

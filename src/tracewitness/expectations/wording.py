@@ -286,6 +286,11 @@ def may_hide_a_call(problem: Problem) -> str:
     return f"can't be ruled out: what could not be read may hide a call ({problem})"
 
 
+def cut_off(problem: Problem, words: tuple[object, ...]) -> str:
+    make, *arguments = words
+    return f"can't be told: the recording breaks off ({problem}); up to there: {make(*arguments)}"  # type: ignore[operator]
+
+
 def ambiguous(short: str, full_names: list[str]) -> str:
     return f"{tool(short)} is ambiguous: {' and '.join(tool(name) for name in full_names[:_NAMES])} share that name"
 

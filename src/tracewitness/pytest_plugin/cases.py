@@ -74,7 +74,8 @@ class Checked:
             yield "witness_operator", ", ".join(dict.fromkeys(told))
 
     def _worst(self) -> str:
-        return "unreadable" if any(report.error for report in self.reports) else "broken"
+        statuses = {report.status for report in self.reports}
+        return next(status for status in ("unreadable", "broken", "inconclusive") if status in statuses)
 
 
 class CaseRuns:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from tracewitness.display import plural, printable
 from tracewitness.pytest_plugin.notes import Note
+from tracewitness.verdict import Status
 
 __all__ = ["section_lines", "write_section"]
 
@@ -49,7 +50,7 @@ def section_lines(notes: Sequence[Note], notices: Sequence[str]) -> Iterator[str
 def _totals(notes: Sequence[Note]) -> str:
     contracts = len({note.contract for note in notes if note.checks})
     statuses = Counter(check.status for note in notes for check in note.checks)
-    counts = [f"{count} {status}" for status in ("held", "broken", "error") if (count := statuses[status])]
+    counts = [f"{count} {status}" for status in get_args(Status) if (count := statuses[status])]
     return f"{plural(contracts, 'contract')}, {plural(statuses.total(), 'check')}: {', '.join(counts)}"
 
 

@@ -124,6 +124,7 @@ def _problems() -> JsonSchema:
                 "position": {"description": "The event's position, from 0.", "type": ["integer", "null"], "minimum": 0},
                 "place": {"description": "Where in the source.", "type": "string"},
                 "hides_call": {"description": "Whether a call may be hidden; by default it may.", "type": "boolean"},
+                "cut": {"description": "Whether the recording breaks off here, too early.", "type": "boolean"},
             },
         },
     }

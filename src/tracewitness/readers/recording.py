@@ -163,9 +163,9 @@ class Recording:
         """Add that the session ended without a tool saying so."""
         self._add(Record(end=True), path)
 
-    def doubt(self, reason: str, path: Path, *, hides_call: bool = True) -> None:
-        """Add a problem: something that could not be made sense of."""
-        self._problems.append(Problem(reason, place=path_text(path), hides_call=hides_call))
+    def doubt(self, reason: str, path: Path, *, hides_call: bool = True, cut: bool = False) -> None:
+        """Add a problem: something that could not be made sense of, or that the recording is cut, see `Problem`."""
+        self._problems.append(Problem(reason, place=path_text(path), hides_call=hides_call, cut=cut))
 
     def take(self, other: Recording, begin: int = 0) -> None:
         """Add what another recording has, its events from ``begin`` on."""

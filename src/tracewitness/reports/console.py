@@ -28,7 +28,7 @@ _STATUSES: Final = {
     "missing": ("MISSING", "red"),
     "passed": ("PASSED", "green"),
     "failed": ("FAILED", "red"),
-    "inconclusive": ("UNSURE", "yellow"),
+    "inconclusive": ("INCONCLUSIVE", "yellow"),
     "infrastructure": ("INFRA", "yellow"),
     "not_run": ("NOT RUN", "yellow"),
 }

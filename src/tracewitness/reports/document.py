@@ -120,6 +120,7 @@ class ProblemEntry(Struct, frozen=True):
     position: int | None
     place: str
     hides_call: Annotated[bool, Meta(description="Whether a tool call may be hidden by it.")]
+    cut: Annotated[bool, Meta(description="Whether the recording breaks off here, before the run's end.")] = False
 
 
 class RunEntry(Struct, frozen=True):
@@ -179,7 +180,7 @@ class CaseEntry(Struct):
         """Count a run."""
         self.runs += 1
         setattr(self, run.outcome, getattr(self, run.outcome) + 1)
-        if run.status != "unreadable":
+        if run.status in ("held", "broken"):  # other statuses are outcomes, too
             setattr(self, run.status, getattr(self, run.status) + 1)
 
 

@@ -317,6 +317,7 @@ def _problems(trace: Trace | None, hidden: HiddenValues) -> tuple[ProblemEntry, 
             position=problem.position,
             place=_text(hidden.text(problem.place)),
             hides_call=problem.hides_call,
+            cut=problem.cut,
         )
         for problem in problems
     )

@@ -134,7 +134,7 @@ def _tests(run: RunEntry) -> Iterator[_Test]:
     names = [printable(test.name, _LONGEST_NAME) for test in tests]
     for test, name in zip(tests, _distinct(names), strict=True):
         yield _renamed(test, f"{name} [{where}]", told)
-    if run.outcome == "inconclusive":
+    if run.outcome == "inconclusive" and not any(verdict.status == "inconclusive" for verdict in run.verdicts):
         yield _Test(where, "error", "inconclusive: verdicts of the judge are missing", properties=told)
     elif not run.error and run.outcome == "failed" and all(test.kind == "passed" for test in tests):
         yield _Test(where, "failure", "the run failed", properties=told)
@@ -156,7 +156,7 @@ def _renamed(test: _Test, name: str, told: Mapping[str, str]) -> _Test:
 
 
 def _of_check(verdict: VerdictEntry) -> _Test:
-    kinds: dict[str, _Kind] = {"held": "passed", "broken": "failure", "error": "error"}
+    kinds: dict[str, _Kind] = {"held": "passed", "broken": "failure", "inconclusive": "error", "error": "error"}
     near = verdict.near_miss
     lines = [f"nearest, at event {near.position}: {each.text}" for each in near.differences] if near else []
     lines += [f"reason: {verdict.reason}"] if verdict.reason else []
@@ -164,7 +164,7 @@ def _of_check(verdict: VerdictEntry) -> _Test:
     return _Test(
         verdict.label,
         kinds[verdict.status],
-        verdict.justification,
+        f"inconclusive: {verdict.justification}" if verdict.status == "inconclusive" else verdict.justification,
         tuple(lines),
         verdict.file or "",
         verdict.line or 0,

@@ -8,12 +8,13 @@ from typing import Any, Final, TypeGuard
 import msgspec
 
 from tracewitness.errors import ReadError
-from tracewitness.evals import RunOutcome, RunReport
+from tracewitness.evals import OUTCOMES, RunOutcome, RunReport, status_of
 from tracewitness.readers import Run
 from tracewitness.redaction import Redaction
 from tracewitness.reports.document import RunEntry, VerdictEntry
 from tracewitness.reports.entries import run_entry_and_hidden
 from tracewitness.reports.hidden_values import HiddenValues
+from tracewitness.verdict import Status
 
 __all__ = ["entry_of_row", "judged_too"]
 
@@ -56,9 +57,8 @@ def entry_of_row(run: Run, taken: Collection[int], redaction: Redaction) -> RunE
     )
     entry, hidden = run_entry_and_hidden(report, redaction)
     verdicts = tuple(_verdicts(row, hidden))
-    held = all(verdict.held for verdict in verdicts)
-    status = entry.status if entry.error else "held" if held else "broken"
-    return judged_too(msgspec.structs.replace(entry, verdicts=verdicts, status=status, outcome=_of_status(status)), row)
+    status = entry.status if entry.error else status_of(verdict.status for verdict in verdicts)
+    return judged_too(msgspec.structs.replace(entry, verdicts=verdicts, status=status, outcome=OUTCOMES[status]), row)
 
 
 def _is_free(number: Any, taken: Collection[int]) -> TypeGuard[int]:
@@ -76,10 +76,6 @@ def judged_too(entry: RunEntry, row: Any) -> RunEntry:
     return entry if own is None or is_broken else msgspec.structs.replace(entry, outcome=own)
 
 
-def _of_status(status: str) -> RunOutcome:
-    return "passed" if status == "held" else "failed" if status == "broken" else "unreadable"
-
-
 def _verdicts(row: Mapping[Any, Any], hidden: HiddenValues) -> list[VerdictEntry]:
     """Return the checks that were folded into a row. Of their evidence it has only the words."""
     details = row.get("expectation_details")
@@ -88,7 +84,7 @@ def _verdicts(row: Mapping[Any, Any], hidden: HiddenValues) -> list[VerdictEntry
         VerdictEntry(
             operator=each["operator"],
             label=hidden.text(each["expectation"].removeprefix(_PREFIX)),
-            status="held" if each.get("status") == "Met" else "broken",
+            status="held" if each.get("status") == "Met" else _unmet(each),
             evidence=(),
             justification=hidden.told(str(each.get("justification", ""))),
             reason="",
@@ -100,6 +96,10 @@ def _verdicts(row: Mapping[Any, Any], hidden: HiddenValues) -> list[VerdictEntry
         )
         for each in own
     ]
+
+
+def _unmet(entry: Mapping[str, Any]) -> Status:
+    return "inconclusive" if entry.get("inconclusive") is True else "broken"
 
 
 def _is_check(entry: Any) -> bool:

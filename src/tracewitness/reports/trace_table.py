@@ -143,5 +143,5 @@ def _told_of_result(trace: Trace, result: ToolResult) -> tuple[str, str, str]:
 
 def _told(problem: Problem) -> str:
     where = printable(problem.place, 200) or (f"event {problem.position}" if problem.position is not None else "")
-    hides = "; it may hide a call" if problem.hides_call else ""
+    hides = "; the recording breaks off here" if problem.cut else "; it may hide a call" if problem.hides_call else ""
     return f"{f'{where}: ' if where else ''}{printable(problem.reason, 500)}{hides}"

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from tracewitness.display import printable
 from tracewitness.trace import Problem, ToolCall, Trace, short_tool_name
-from tracewitness.verdict import Verdict
+from tracewitness.verdict import Status, Verdict
 
 __all__ = ["ambiguous", "doubts_about"]
 
@@ -48,7 +48,8 @@ def doubts_about(trace: Trace, named: Iterable[str]) -> tuple[Verdict, ...]:
 
 def _unparsed(problems: Sequence[Problem]) -> Verdict:
     positions = [problem.position for problem in problems if problem.position is not None]
-    return Verdict(_PARSED, "broken", tuple(dict.fromkeys(positions)), (_said, problems))
+    status: Status = "inconclusive" if all(problem.cut for problem in problems) else "broken"
+    return Verdict(_PARSED, status, tuple(dict.fromkeys(positions)), (_said, problems))
 
 
 def _said(problems: Sequence[Problem]) -> str:

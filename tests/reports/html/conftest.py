@@ -15,9 +15,13 @@ from report_documents import demo_document, earlier_documents
 from tracewitness.reports.html import write_html
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Return a running Chromium; without one, skip."""
+    """Return a running Chromium; without one, skip.
+
+    Playwright keeps an event loop running in the thread, so it is stopped before tests of other modules, which may be
+    asynchronous, get their turn.
+    """
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = os.environ.get("TRACEWITNESS_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:

@@ -367,12 +367,13 @@ def odd_run() -> dict[str, Any]:
         {"call": "nothing", "args": {}},
     ]
     problems = [
-        {"reason": "a result answers no call", "position": 3, "place": "", "hides_call": False},
+        {"reason": "a result answers no call", "position": 3, "place": "", "hides_call": False, "cut": False},
         {
             "reason": "an event has one of call, result, user, …; this has nonsense",
             "position": 4,
             "place": "",
             "hides_call": True,
+            "cut": False,
         },
     ]
     verdicts = [

@@ -27,6 +27,7 @@ from tracewitness.readers.literals import MAX_DEPTH
 from tracewitness.readers.text_trace_writing import text_entries
 from tracewitness.suites import Case
 from tracewitness.trace import MalformedResult, Message, ToolCall, Trace
+from tracewitness.verdict import Verdict
 
 __all__ = ["ErrorKind", "Outcome", "Played", "Row", "Spent", "error_row", "finished_row", "not_run_row"]
 
@@ -171,9 +172,15 @@ def finished_row(played: Played, judgement: Judgement) -> Row:
     if judgement.missing:
         data |= {"inconclusive": True, "missing_verdicts": judgement.missing}
     otherwise_good = all(entry.status == "Met" or not entry.decided for entry in judgement.entries)
-    otherwise_good = otherwise_good and reached and all(verdict.held for verdict in verdicts)
+    otherwise_good = otherwise_good and reached and all(_may_hold(verdict) for verdict in verdicts)
     data["outcome"] = "passed" if data["passed"] else "inconclusive" if otherwise_good else "failed"
+    if data["outcome"] == "inconclusive":
+        data["inconclusive"] = True
     return Row(data)
+
+
+def _may_hold(verdict: Verdict) -> bool:
+    return verdict.status in ("held", "inconclusive")
 
 
 def error_row(played: Played, kind: ErrorKind, error: BaseException, raised: BaseException | None = None) -> Row:

@@ -157,7 +157,8 @@ class _Trajectory:
         ):
             hides_call = problem.get("hides_call") is not False
             where = f"{problem['place']}: " if word(problem, "place") else ""
-            self._recording.doubt(f"{where}{word(problem, 'reason')}", place, hides_call=hides_call)
+            reason, cut = f"{where}{word(problem, 'reason')}", problem.get("cut") is True
+            self._recording.doubt(reason, place, hides_call=hides_call, cut=cut)
 
     def _doubt_elsewhere(self, what: Any, path: Path) -> None:
         self._recording.doubt(f"part of the run is recorded elsewhere: {show(what)}", path)

@@ -61,7 +61,8 @@ def _about(trace: Trace) -> dict[str, Any]:
 
 def _problem(problem: Problem) -> dict[str, Any]:
     place = problem.place or (f"event {problem.position}" if problem.position is not None else "")
-    return {"reason": problem.reason, "place": place, "hides_call": problem.hides_call}
+    told = {"reason": problem.reason, "place": place, "hides_call": problem.hides_call}
+    return {**told, "cut": True} if problem.cut else told
 
 
 class _Steps:

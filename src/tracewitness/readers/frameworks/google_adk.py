@@ -156,7 +156,7 @@ class _Events:
         for fields, path in self._items:
             self._read_event(fields, path)
         for path in self._fragments.values():
-            self._recording.doubt("a fragment of an answer that no event ends", path)
+            self._recording.doubt("a fragment of an answer that no event ends", path, cut=True)
 
     def _read_event(self, fields: dict[str, Any], path: Path) -> None:
         begin = len(self._recording)

@@ -151,7 +151,7 @@ def _doubt_end(recording: Recording, response: Mapping[str, Any], path: Path, *,
     elif reason == "tool_call" and not called:
         recording.doubt("finish_reason is tool_call, and there is no call", path)
     if state in _CUT_OFF:
-        recording.doubt(f"the answer is {state}", path)
+        recording.doubt(f"the answer is {state}", path, cut=True)
 
 
 def _read_part(recording: Recording, part: Mapping[str, Any], path: Path, message: Mapping[str, Any]) -> None:

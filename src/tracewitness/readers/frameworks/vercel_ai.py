@@ -436,7 +436,7 @@ class _Stream:
             self._end_text(text_id, chunks[-1][1])
         for call_id, (tool, pieces, path) in self._begun.items():
             self._recording.call(tool, "".join(pieces), call_id, path)
-            self._recording.doubt(f"a call to {show(tool)} that is not complete", path)
+            self._recording.doubt(f"a call to {show(tool)} that is not complete", path, cut=True)
 
     def _read_chunk(self, chunk: Mapping[str, Any], path: Path) -> None:
         kind, call_id = word(chunk, "type"), chunk.get("toolCallId")

@@ -37,7 +37,8 @@ _OWN_STEPS: Final = frozenset(
     }
 )
 _SILENT: Final = frozenset({"audio", "document", "image", "thought", "video"})
-_UNFINISHED: Final = frozenset({"cancelled", "failed", "in_progress", "queued", "budget_exceeded"})
+_RUNNING: Final = frozenset({"in_progress", "queued"})
+_UNFINISHED: Final = _RUNNING | {"cancelled", "failed", "budget_exceeded"}
 
 
 def detects(document: Any) -> bool:
@@ -117,7 +118,7 @@ def _read_interaction(recording: Recording, interaction: Mapping[str, Any], path
     doubt_cut(recording, 0, status, None, path)
     if status in _UNFINISHED or interaction.get("errors"):
         recording.failure = f"the interaction is {status}: {show(interaction.get('errors'))}"
-        recording.doubt(recording.failure, path)
+        recording.doubt(recording.failure, path, cut=status in _RUNNING and not interaction.get("errors"))
 
 
 def _read_input(recording: Recording, given: Any, path: Path) -> None:

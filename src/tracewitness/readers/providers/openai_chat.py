@@ -267,7 +267,7 @@ def _doubt_end(recording: Recording, choice: Mapping[str, Any], path: Path, *, c
     if choice.get("error"):
         recording.doubt(f"the answer failed: {show(choice['error'])}", path)
     elif choice.get("done") is False:
-        recording.doubt("the answer is not complete: done is false", path)
+        recording.doubt("the answer is not complete: done is false", path, cut=True)
     elif reason in _WITHHELD:
         recording.doubt(f"the answer was withheld: finish_reason {reason}", path)
     elif reason in _CALLING and not called:

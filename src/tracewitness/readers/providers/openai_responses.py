@@ -39,7 +39,8 @@ _SILENT_ITEMS: Final = frozenset(
     }
 )
 _CUT: Final = "incomplete"
-_UNFINISHED: Final = frozenset({"queued", "in_progress", "cancelled", "failed"})
+_RUNNING: Final = frozenset({"queued", "in_progress"})
+_UNFINISHED: Final = _RUNNING | {"cancelled", "failed"}
 
 
 class _Hosted(Struct, frozen=True):
@@ -224,7 +225,7 @@ class ItemReader:
         status, error, details = word(response, "status"), response.get("error"), response.get("incomplete_details")
         if error or status in _UNFINISHED:
             self.recording.failure = f"the response failed: {show(error)}" if error else f"the response is {status}"
-            self.recording.doubt(self.recording.failure, path)
+            self.recording.doubt(self.recording.failure, path, cut=not error and status in _RUNNING)
         elif isinstance(details, Mapping) and details.get("reason") == "content_filter":
             self.recording.doubt("the answer was withheld: content_filter", path)
 

@@ -90,9 +90,9 @@ class StreamRecording(Recording):
         self._records, self._paths, self.calls = list(other._records), list(other._paths), other.calls
         self._problems += other._problems
 
-    def doubt(self, reason: str, path: Path, *, hides_call: bool = True) -> None:
-        """Add a problem: something that could not be made sense of."""
-        super().doubt(reason, self._origin(path), hides_call=hides_call)
+    def doubt(self, reason: str, path: Path, *, hides_call: bool = True, cut: bool = False) -> None:
+        """Add a problem, at the place in the stream where its part of the answer began."""
+        super().doubt(reason, self._origin(path), hides_call=hides_call, cut=cut)
 
     def _add(self, record: Record, path: Path) -> None:
         super()._add(record, self._origin(path))
@@ -218,4 +218,4 @@ class _Reading:
         if whole is not None:
             self._read_item(whole, answer.path)
         if not answer.is_ended:
-            self.recording.doubt(f"the stream breaks off: {self._stream.end} is missing", self._last_path)
+            self.recording.doubt(f"the stream breaks off: {self._stream.end} is missing", self._last_path, cut=True)

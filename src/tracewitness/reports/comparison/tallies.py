@@ -75,7 +75,8 @@ def _checks(run: RunEntry) -> Iterator[tuple[str, bool, str]]:
     """Yield the checks of a run, each with whether it holds and why; one that stands twice is numbered."""
     if run.outcome in ("infrastructure", "not_run"):
         return
-    found = [(verdict.label, verdict.held, verdict.justification) for verdict in run.verdicts]
+    decided = (verdict for verdict in run.verdicts if verdict.status != "inconclusive")
+    found = [(verdict.label, verdict.held, verdict.justification) for verdict in decided]
     found += [(f"goal: {step.goal}", step.reached, f"{step.status}: {step.justification}") for step in run.steps]
     found += list(_decided(run.judged))
     seen: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 // Which runs are shown, in which order.
 
 const STATUSES = ["passed", "failed", "inconclusive", "infrastructure", "not_run", "unreadable"];
-const CHECKED = ["held", "broken"];
+const CHECKED = ["held", "broken", "inconclusive"];
 
 /** The runs that the address asks for; of a search only those in `found` as well. */
 function chosenRuns(found) {

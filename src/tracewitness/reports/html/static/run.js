@@ -55,7 +55,7 @@ function runHead(run, known) {
 }
 
 /** What the tool checks' status says of a run of which nothing else is known. */
-const RUN_STATUS = { held: "passed", broken: "failed", unreadable: "unreadable" };
+const RUN_STATUS = { held: "passed", broken: "failed", inconclusive: "inconclusive", unreadable: "unreadable" };
 
 /** The runs before and after in the list that the address asks for. */
 function neighbours(known) {
@@ -130,6 +130,7 @@ function problemList(problems) {
       longText(each.reason),
       each.place && el("span", { class: "hint" }, ` ${shortened(each.place, 80)}`),
       each.hides_call && el("span", { class: "hint" }, " It may hide a call."),
+      each.cut && el("span", { class: "hint" }, " The recording breaks off here."),
       each.position !== null &&
         each.position !== undefined && [
           " ",
