@@ -35,7 +35,13 @@ $(VENV)/.simulate: $(VENV)/.core
 demo-simulate: $(VENV)/.simulate ## Simulate customers of two order desks, one of which lies, with a local model server
 	@cd examples/orders && PATH="$(abspath $(BIN)):$$PATH" python model_server.py sh simulate.sh
 
-test: $(VENV)/.shared ## Run the tests
+# The language server by which editors help with eval files comes from npm; its tests skip by name without it.
+$(VENV)/.editor: $(VENV)/.core
+	@if command -v npm >/dev/null; then \
+	  npm install --silent --no-audit --no-fund --prefix $(VENV)/editor 'yaml-language-server@>=1.19' && touch $@; \
+	else echo "The tests of editors need npm: apt-get install npm"; fi
+
+test: $(VENV)/.shared $(VENV)/.editor ## Run the tests
 	@command -v chromium >/dev/null || echo "The tests of the HTML report need a browser: apt-get install chromium"
 	$(BIN)/python -m pytest --numprocesses auto --quiet
 

@@ -22,6 +22,8 @@ _COMMANDS = {
     "baseline": "List, show, remove and accept baselines of tests.",
     "check": "Check recorded runs against an eval file.",
     "compare": "Compare two reports.",
+    "completion": "Print a script by which a shell completes commands.",
+    "doctor": "Tell what is installed, and what is missing.",
     "formats": "List the formats of recordings.",
     "init": "Write a first test and a first eval file, which pass at once.",
     "query": "Ask the verdicts of a scan by SQL.",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,7 +43,6 @@ def command(
     inputs: tuple[str, ...],
     output: str,
     by: tuple[str, ...],
-    sample_to: str | None,
     allow_missing: bool,
     quiet: bool,
     **options: Any,
@@ -67,15 +69,31 @@ def command(
     """
     scanning = need("tracewitness.batch.scanning", "batch", "a scan")
     use_little_memory()
-    with ScanProgress(sys.stderr) as progress:
+    options["sample_to"] = (options["sample_to"] or f"{output}.sample") if options["sample"] else None
+    with _interrupted_by_terminate(), ScanProgress(sys.stderr) as progress:
         result: ScanResult = scanning.scan(
             suite, inputs, output, scanning.Options(by=by, **options), progress=progress.show
         )
     for line in need("tracewitness.batch.summary", "batch", "a scan").summary_lines(result, quiet=quiet):
         click.echo(line)
     if options["sample"]:
-        _save_sample(result, sample_to or f"{output}.sample", quiet=quiet)
+        _save_sample(result, options["sample_to"], quiet=quiet)
     sys.exit(result.exit_status(allow_missing=allow_missing))
+
+
+@contextmanager
+def _interrupted_by_terminate() -> Iterator[None]:
+    """Have SIGTERM end a scan as an interruption does: processes are ended, and what is complete is kept."""
+
+    def end(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _save_sample(result: ScanResult, folder: str, *, quiet: bool) -> None:

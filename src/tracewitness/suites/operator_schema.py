@@ -53,6 +53,11 @@ def operator_definitions() -> dict[str, JsonSchema]:
     return {"tool_expectation": expectation, **operators, **writer.parts, **matcher_definitions()}
 
 
+def _first_line(docstring: str) -> str:
+    """Return what a docstring begins with. Editors show a quote of code as it is written, so it has plain quotes."""
+    return docstring.strip().split("\n")[0].replace("``", "'")
+
+
 class _Writer:
     """Writes schemas of classes, and keeps those of the classes that they refer to."""
 
@@ -66,20 +71,22 @@ class _Writer:
         for field, form in by_hand.items():
             schema["properties"][field].pop("$ref")
             schema["properties"][field].update(form)
-        schema["properties"] = {"type": {"const": name}, **schema["properties"]}
+        known_by = {"const": name, "description": schema["description"]}  # editors show it where the name stands
+        schema["properties"] = {"type": known_by, **schema["properties"]}
         schema["required"].insert(0, "type")
         return schema
 
     def struct(self, kind: type[Struct]) -> JsonSchema:
         """Return a reference to the schema of a class."""
         if kind.__name__ not in self.parts:
+            self.parts[kind.__name__] = {}  # known before it is made: a group holds groups
             self.parts[kind.__name__] = self._fields(kind)
         return {"$ref": f"#/$defs/{kind.__name__}"}
 
     def _fields(self, kind: type[Struct]) -> JsonSchema:
         fields = structs.fields(kind)
         return {
-            "description": (kind.__doc__ or "").strip().split("\n")[0],
+            "description": _first_line(kind.__doc__ or ""),
             "type": "object",
             "properties": {field.encode_name: self._with_default(field) for field in fields},
             "required": [field.encode_name for field in fields if field.required],
