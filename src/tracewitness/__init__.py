@@ -67,6 +67,9 @@ if TYPE_CHECKING:
     from tracewitness.fluent import (
         expect as expect,
     )
+    from tracewitness.guard import (
+        Guard as Guard,
+    )
     from tracewitness.matching import (
         ABSENT as ABSENT,
     )
@@ -238,6 +241,7 @@ __all__ = [
     "ExpectedCall",
     "GreaterOrEqual",
     "GreaterThan",
+    "Guard",
     "InfrastructureError",
     "IsDate",
     "IsDateTime",
@@ -310,6 +314,7 @@ _ROOMS = {
     "ToolScoreAssertionError": "fluent",
     "assert_tools": "fluent",
     "expect": "fluent",
+    "Guard": "guard",
     "ABSENT": "matching",
     "ANY": "matching",
     "AllOf": "matching",

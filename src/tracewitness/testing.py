@@ -208,8 +208,8 @@ _SCALARS = (1, 2, 1.0, "1", "a", "b a", "true", "", True, False, None)
 _KINDS = (*["call"] * 4, *["result"] * 9, *["user", "agent"] * 2, "system", "transfer", "end")
 _NAMES = ("item", "n", "metadata")
 _IDS = ("c1", "c2", "1", 1, 0, "", None)
-_USER_TEXTS = ("order a", "a1 or 2?", "1", "b a, thanks", "")
-_AGENT_TEXTS = ("I have ordered it", "done", "shall I?", "well\ndone")
+_USER_TEXTS = ("order a", "a1 or 2?", "1", "b a, thanks", "B-A for $2.00", "")
+_AGENT_TEXTS = ("I have ordered it", "done", "shall I?", "well\ndone", "Your order has been placed.")
 _CLAIMS = ("done", "^I have", "ordered|done", "shall")
 _UNDECODABLE = ('{"item": ', "[1]", "2", "item=1")
 _UNREADABLE: tuple[Any, ...] = (
@@ -226,6 +226,34 @@ _UNREADABLE: tuple[Any, ...] = (
     {"result": 1, "id": 1.5},
     {"user": None},
     {"end": False},
+)
+
+
+_SPENT: Final[tuple[dict[str, Any] | None, ...]] = (
+    None,
+    {"cost": 0.1, "usage": {"input_tokens": 1, "output_tokens": 1}},
+    {"cost": 0.2, "usage": {"total_tokens": 2}},
+    {"usage": {"prompt_tokens": 1, "completion_tokens": 0, "cost": 0.3}},
+)
+_TIMES = (0, 0, 1, 1, 1.5, 2)
+_AGENTS = ("sales", "sales", "billing", None)
+_QUERY = "SELECT id, n FROM items"
+_TABLES: Final[tuple[list[Any], ...]] = ([[1, "a"]], [[1, "b"]], [[1, "a"], [2, "b"]], [[1, "a"], [1, "a"]])
+
+
+def _state(before: list[Any], after: list[Any], query: str = _QUERY, database: str = "shop") -> dict[str, Any]:
+    """Write what a runner records of a database."""
+    tables = {"before": {"columns": ["id", "n"], "rows": before}, "after": {"columns": ["id", "n"], "rows": after}}
+    return {"database_state": {"database": database, "queries": [{"query": query, **tables}]}}
+
+
+_STATES: Final[tuple[dict[str, Any] | None, ...]] = (
+    None,
+    *[_state(before, after) for before in _TABLES for after in _TABLES],
+    _state([], [], "SELECT 1"),
+    _state([], [], database="other"),
+    {"database_state": {"database": "shop", "queries": [{"query": _QUERY, "before": {"error": "no such table"}}]}},
+    {"database_state": 5},
 )
 
 
@@ -321,13 +349,18 @@ class _Recorder:
             "orphan": self.orphan,
             "unreadable": lambda: self.one_of(_UNREADABLE),
             "user": lambda: user(self.one_of(_USER_TEXTS)),
-            "agent": lambda: agent(self.one_of(_AGENT_TEXTS)),
-            "system": lambda: system("be brief"),
+            "agent": lambda: self.beside(agent(self.one_of(_AGENT_TEXTS)), _SPENT),
+            "system": lambda: self.beside(system("be brief"), _STATES),
             "transfer": lambda: transfer("billing"),
             "end": end,
         }
         made = makers[kind]()
         return dict(made) if isinstance(made, WrittenEvent) else made
+
+    def beside(self, event: WrittenEvent, metadata: Sequence[Mapping[str, Any] | None]) -> WrittenEvent:
+        """Draw what stands beside a message, if anything does."""
+        found = self.one_of(metadata)
+        return event if found is None else event.with_(metadata=found)
 
     def call(self, tool: str | None = None) -> dict[str, Any]:
         """Draw a call, mostly with plain arguments."""
@@ -341,8 +374,9 @@ class _Recorder:
             made["args"] = {"null": None, "empty": "", "malformed": self.one_of([[1], 5, "x", False])}[style]
         if self.one_of([True, False]):
             made["id"] = self.one_of(_IDS)
-        if self.one_of([True, *[False] * 5]):
-            made["metadata"] = self.draw(arguments())
+        style = self.one_of(["plain", "spent", "spent", *["none"] * 5])
+        if style != "none":
+            made["metadata"] = self.draw(arguments()) if style == "plain" else self.one_of(_SPENT)
         self.open.append(made)
         return made
 
@@ -361,6 +395,28 @@ class _Recorder:
             made = {"of": target["call"]}
         self.open = [each for each in self.open if each is not answered]
         return {**self.returned(), **made}
+
+    def timed(self, events: list[Any]) -> list[Any]:
+        """Draw times for a part of the traces; they go on, and a few are missing."""
+        if self.one_of([False, False, False, True]) is False:
+            return events
+        now, timed = 0.0, []
+        for event in events:
+            now += self.one_of(_TIMES)
+            has_time = isinstance(event, dict) and self.one_of([True] * 9 + [False])
+            timed.append({**event, "at": now} if has_time else event)
+        return timed
+
+    def signed(self, events: list[Any]) -> list[Any]:
+        """Draw the agents that acted, for a part of the traces."""
+        if self.one_of([False, False, False, True]) is False:
+            return events
+        return [
+            {**event, "by": self.one_of(_AGENTS)}
+            if isinstance(event, dict) and ("call" in event or "agent" in event)
+            else event
+            for event in events
+        ]
 
     def orphan(self) -> dict[str, Any]:
         """Draw a result of which nobody knows whether it answers anything."""
@@ -411,7 +467,9 @@ def events(*, tools: Sequence[str] = TOOLS, faults: bool = True, max_size: int =
         made = [recorder.event() for _ in range(size)]
         if "end_session" in tools and size < max_size and draw(st.sampled_from([True, False, False])):
             made.append(recorder.call("end_session"))
-        return made
+        if len(made) < max_size and draw(st.sampled_from([True, False, False])):
+            made.append(dict(recorder.beside(system("state"), _STATES[1:])))
+        return recorder.signed(recorder.timed(made))
 
     return build()
 
@@ -477,8 +535,9 @@ def _fields_of(type_name: str, tool: SearchStrategy[str]) -> SearchStrategy[dict
         "max_errors": st.fixed_dictionaries({"max": at_most}, optional={"tool": tool}),
         "max_calls": st.fixed_dictionaries({"max": at_most}, optional={"tool": tool}),
         "max_turns": st.fixed_dictionaries({"max": at_most}),
-        "args_from": st.fixed_dictionaries({"tool": tool, "args": _sources(tool)}),
+        "args_from": st.fixed_dictionaries({"tool": tool, "args": _sources(tool)}, optional=_known_values()),
         "claim": following.flatmap(lambda given: st.sampled_from(_CLAIMS).map(lambda says: {"says": says, **given})),
+        "claims": _claimed(tool, payload),
         "score": st.fixed_dictionaries(
             {"calls": st.lists(following, min_size=1, max_size=3)},
             optional={
@@ -487,8 +546,44 @@ def _fields_of(type_name: str, tool: SearchStrategy[str]) -> SearchStrategy[dict
                 "in_order": st.booleans(),
             },
         ),
+        "retry_after_error": st.fixed_dictionaries({"tool": tool}, optional={"max": at_most}),
+        "must_recover": st.fixed_dictionaries({"tool": tool}),
+        "within_seconds": _timed(tool, args, following),
+        "max_cost": st.fixed_dictionaries({"max": st.sampled_from([0, 0.1, 0.3, 1, 1])}),
+        "max_tokens": st.fixed_dictionaries({"max": st.sampled_from([0, 2, 5, 9])}),
+        "valid_arguments": st.fixed_dictionaries({"tools": st.sampled_from(_DEFINED)}),
+        "state": st.sampled_from(_EXPECTED_STATES),
     }
     return fields[type_name]
+
+
+_DEFINED: Final[tuple[Any, ...]] = (
+    {tool: {"type": "object"} for tool in (*TOOLS, "shop/order")},
+    [{"name": tool, "input_schema": {"properties": {"item": {"type": "integer"}}}} for tool in TOOLS],
+    [{"type": "function", "function": {"name": tool, "parameters": {"required": ["n"]}}} for tool in TOOLS[1:]],
+)
+_ITEMS: Final[dict[str, Any]] = {"database": "shop", "query": _QUERY}
+_EXPECTED_STATES: Final[tuple[dict[str, Any], ...]] = (
+    {**_ITEMS, "unchanged": True},
+    {**_ITEMS, "rows": [{"id": 1}]},
+    {**_ITEMS, "rows": [{"n": "b"}, {"id": 1, "n": "a"}]},
+    {**_ITEMS, "rows": []},
+    {**_ITEMS, "changed": {"added": [{"id": 2}]}},
+    {**_ITEMS, "changed": {"removed": [{"n": "a"}]}},
+    {**_ITEMS, "changed": {"changed": [{"before": {"n": "a"}, "after": {"n": "b"}}]}, "key": ["id"]},
+    {**_ITEMS, "changed": {"added": [{"id": "*"}]}, "key": ["id"]},
+)
+
+
+def _timed(
+    tool: SearchStrategy[str], args: SearchStrategy[dict[str, Any]], following: SearchStrategy[dict[str, Any]]
+) -> SearchStrategy[dict[str, Any]]:
+    """Generate limits of time for runs, calls, and ways from one call to another."""
+    from hypothesis import strategies as st
+
+    seconds = {"seconds": st.sampled_from([0, 1, 2.5, 9])}
+    of_tool = st.fixed_dictionaries({**seconds, "tool": tool}, optional={"args": args, "next": following})
+    return st.fixed_dictionaries(seconds) | of_tool | of_tool
 
 
 def _expected_args() -> SearchStrategy[dict[str, Any]]:
@@ -561,8 +656,52 @@ def _sources(tool: SearchStrategy[str]) -> SearchStrategy[dict[str, Any]]:
     from hypothesis import strategies as st
 
     paths = st.sampled_from(["id", "items[*].id", "items[0].id", "result.id", "items[1]"])
-    source = st.just("user") | st.fixed_dictionaries({"tool": tool, "path": paths})
-    return _one_of_names(source | st.lists(source, min_size=1, max_size=3))
+    result = st.fixed_dictionaries({"tool": tool, "path": paths})
+    argument = st.fixed_dictionaries({"argument": st.sampled_from(["note", "item[0]", "n"])}, optional={"tool": tool})
+    place = result | argument | st.just({"session": "id"})
+    plain = st.one_of(*[st.just("user") | result] * 3, place, st.sampled_from(["session", "results"]))
+    several = st.lists(plain, min_size=1, max_size=2)
+    formatted = st.fixed_dictionaries(
+        {"$format": st.sampled_from(["any", "text", "number", "money", "date"]), "of": plain | several}
+    )
+    derived = st.fixed_dictionaries(
+        {
+            "$derived": st.sampled_from(["sum", "count", "min", "max", "mean", "difference", "product", "concat"]),
+            "of": place | st.lists(place | st.sampled_from([1, 0.5]), min_size=1, max_size=2).filter(_has_place),
+        }
+    )
+    source = st.one_of(plain, plain, plain, formatted, derived, several.map(lambda given: {"$same": given}))
+    return st.dictionaries(
+        st.sampled_from(["item", "item", "metadata", "metadata.item", "*"]),
+        source | st.lists(source, min_size=1, max_size=2),
+        min_size=1,
+        max_size=2,
+    )
+
+
+def _known_values() -> dict[str, SearchStrategy[Any]]:
+    """Generate what an agent knows beforehand."""
+    from hypothesis import strategies as st
+
+    schemas = [{"properties": {"item": {"enum": ["a", 1]}}}, {"properties": {"item": {"items": {"const": "b a"}}}}, {}]
+    return {"schema": st.sampled_from(schemas), "session": st.sampled_from([{"id": "a"}, {"id": 2, "x": ["1"]}])}
+
+
+def _has_place(operands: list[Any]) -> bool:
+    """Say whether a value is computed of more than numbers that are given."""
+    return any(isinstance(each, dict) for each in operands)
+
+
+def _claimed(tool: SearchStrategy[str], payload: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
+    from hypothesis import strategies as st
+
+    words = st.fixed_dictionaries(
+        {"verbs": st.sampled_from([["order"], ["place", "book"], ["search"]])},
+        optional={"objects": st.sampled_from([["order"], ["item", "orders"]]), "result": payload},
+    )
+    listed = st.dictionaries(tool, words, min_size=1, max_size=2).map(lambda tools: {"tools": tools})
+    ready = st.sampled_from([{}, {"ready": True}])
+    return st.one_of(ready, listed, listed.map(lambda given: {**given, "ready": False}))
 
 
 def _one_of_names(values: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:

@@ -11,21 +11,26 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec import structs
 from scan_cases import lines_of, run, run_of, start, suite_in, verdicts_in
 
+from tracewitness.batch import scanning
 from tracewitness.batch.checking import Job
 from tracewitness.batch.inputs import Columns, locate
 from tracewitness.batch.kernel import Kernel
 from tracewitness.batch.local import Pool
 from tracewitness.batch.parts import Parts, Plan
 from tracewitness.batch.pieces import pieces_of
+from tracewitness.batch.sampling import save
 from tracewitness.batch.scanning import Options, scan
+from tracewitness.batch.tally import Tally
 from tracewitness.errors import ReadError, UsageError
 from tracewitness.evals import SuiteCheck
 from tracewitness.readers import iter_runs
-from tracewitness.suites import load_suite
+from tracewitness.suites import load_suite, parse_suite
 
 
 def checked(suite: str, path: Path) -> set[tuple[object, ...]]:
@@ -75,7 +80,7 @@ def test_the_format_of_the_first_records_is_that_of_all(tmp_path: Path) -> None:
     suite, inputs = suite_in(tmp_path), [str(tmp_path / "runs.jsonl")]
     fixed = scan(suite, inputs, str(tmp_path / "fixed.parquet"), Options(workers=1))
     assert (fixed.format_name, fixed.tally.unreadable) == ("neutral", 1)
-    assert "in the format openai-chat, and not in that of the first records" in fixed.tally.unreadable_examples[0][1]
+    assert "in the format openai-chat, and not in that of the first records" in fixed.tally.unreadable_examples[0].why
     free = scan(suite, inputs, str(tmp_path / "free.parquet"), Options(workers=1, format_name="any"))
     assert (free.format_name, free.tally.unreadable) == (None, 0)
     named = scan(suite, inputs, str(tmp_path / "named.parquet"), Options(workers=1, format_name="openai-chat"))
@@ -100,12 +105,15 @@ def test_too_many_errors_end_a_scan_and_it_can_go_on(most: int, tmp_path: Path) 
     [
         ("suite", "the suite is not the one that the scan began with"),
         ("options", "the options are not those that the scan began with"),
+        ("version", "or the version is not"),
         ("input", "runs.jsonl has changed since the scan began"),
         ("another input", "more.jsonl has changed since the scan began"),
         ("no resume", "go on with it by --resume, or remove it"),
     ],
 )
-def test_parts_of_another_scan_are_refused(change: str, why: str, tmp_path: Path) -> None:
+def test_parts_of_another_scan_are_refused(
+    change: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = tmp_path / "in" / "runs.jsonl"
     runs.parent.mkdir()
     runs.write_bytes(lines_of(10) + b"oh\n")
@@ -116,6 +124,8 @@ def test_parts_of_another_scan_are_refused(change: str, why: str, tmp_path: Path
         Path(suite).write_text(Path(suite).read_text().replace("tool: pay", "tool: wait"))
     elif change == "input":
         runs.write_bytes(lines_of(9) + b"oh\n")
+    elif change == "version":  # another version may cut other pieces
+        monkeypatch.setattr(scanning, "__version__", "0.0.1")
     elif change == "another input":
         (tmp_path / "in" / "more.jsonl").write_bytes(lines_of(1))
     by = ("model",) if change == "options" else ()
@@ -154,7 +164,8 @@ def is_there(group: int) -> bool:
     return True
 
 
-def test_an_interruption_ends_all_processes_and_keeps_the_parts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_all_processes_and_keeps_the_parts(number: signal.Signals, tmp_path: Path) -> None:
     path, output = tmp_path / "runs.jsonl", tmp_path / "v.parquet"
     path.write_bytes(lines_of(12_000, 2000))
     suite = suite_in(tmp_path)
@@ -162,15 +173,17 @@ def test_an_interruption_ends_all_processes_and_keeps_the_parts(tmp_path: Path) 
     parts = tmp_path / "v.parquet.parts"
     while not list(parts.glob("part-*.parquet")) and process.poll() is None:
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
+    os.kill(process.pid, number)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert "Traceback" not in errors
     deadline = time.monotonic() + 30
     while is_there(process.pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not is_there(process.pid)
     assert list(parts.glob("part-*.parquet"))
+    assert run("scan", suite, str(path), "-o", str(output), "--workers", "2", "--resume", "-q")[0] == 1
+    assert {row[:5] for row in verdicts_in(output)} == checked(suite, path)
 
 
 def job_in(folder: Path) -> Job:
@@ -292,6 +305,51 @@ def test_a_record_of_a_folder_of_many_small_files(tmp_path: Path) -> None:
     assert result.tally.runs == 1200
     assert result.tally.unreadable == 2
     assert len({row[0] for row in verdicts_in(tmp_path / "v.parquet")}) == 1200
+
+
+@pytest.mark.parametrize("argument", ["in", "in/*", "in/**"])
+def test_what_a_scan_writes_is_none_of_its_input(argument: str, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "runs.jsonl").write_bytes(lines_of(6000, 2000) + b"oh\n")
+    suite, output = suite_in(tmp_path), folder / "v.jsonl"
+    options = Options(workers=1, sample=2, sample_to=str(folder / "v.jsonl.sample"), max_errors=0)
+    with pytest.raises(ReadError):
+        scan(suite, [str(tmp_path / argument)], str(output), options)
+    assert (folder / "v.jsonl.parts" / "plan.json").exists()
+    again = structs.replace(options, max_errors=None, resume=True)
+    result = scan(suite, [str(tmp_path / argument)], str(output), again)
+    assert (result.tally.runs, result.tally.unreadable) == (6001, 1)
+    save(result.drawn, str(folder / "v.jsonl.sample"))
+    with pytest.raises(UsageError, match="is not empty; name another folder for the sample"):
+        scan(suite, [str(tmp_path / argument)], str(output), options)
+    elsewhere = structs.replace(again, resume=False, sample_to=None)
+    output.with_name("v.jsonl.sample").rename(tmp_path / "sample")
+    assert scan(suite, [str(tmp_path / argument)], str(output), elsewhere).tally.runs == 6001
+    assert scan(suite, [str(tmp_path / "sample")], str(output), elsewhere).tally.broken == 2
+
+
+def test_examples_are_the_first_records_whoever_is_ready_first() -> None:
+    tally = Tally()
+    parts = [part_of(numbers) for numbers in ([7, 9], [30, 2], [1], [8, 40])]
+    for other in parts:
+        tally.include(other)
+    reverse = Tally()
+    for other in reversed(parts):
+        reverse.include(other)
+    assert tally == reverse
+    (check,) = tally.checks.values()
+    assert [each.record for each in check.examples] == [1, 2, 7]
+
+
+def part_of(numbers: list[int]) -> Tally:
+    """Return the counts of records that are all broken."""
+    suite = parse_suite("{common_tool_expectations: [{type: tool_called, tool: pay}, {type: trace_parsed}], evals: []}")
+    raw = [b'{"events": [{"user": "hi"}]}'] * len(numbers)
+    tally = Tally()
+    tally.add(Kernel(suite)(pa.RecordBatch.from_pydict({"raw": raw, "record": numbers, "source": ["a"] * len(raw)})))
+    tally.checks = {key: check for key, check in tally.checks.items() if check.broken}
+    return tally
 
 
 def test_nothing_to_check_is_an_error(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ BROKEN_FOR_GOOD = (
     "args_from",
     "claim",
     "trace_parsed",
+    "valid_arguments",
 )
 #: Once held, held for good, as long as no two tools come to share a name.
 HELD_FOR_GOOD = ("tool_called", "tool_input", "tool_output", "sequence")
@@ -91,6 +92,18 @@ def renamed(value: Any, rename: Callable[[str], str]) -> Any:
         else each
         for key, each in value.items()
     }
+
+
+def renamed_definitions(tools: Any, rename: Callable[[str], str]) -> Any:
+    """Return definitions of tools with other names."""
+    if isinstance(tools, dict):
+        return {rename(name): schema for name, schema in tools.items()}
+    return [
+        {**each, "function": renamed_definitions([each["function"]], rename)[0]}
+        if "function" in each
+        else {**each, "name": rename(each["name"])}
+        for each in tools
+    ]
 
 
 # ---------------------------------------------------------------------------------------- what changes nothing
@@ -152,6 +165,8 @@ def test_names_of_tools_mean_nothing(events: Events, check: Check) -> None:
     if check["type"] == "args_from":
         sources = {name: renamed(naive.as_list(source), rename) for name, source in check["args"].items()}
         other = {**other, "args": sources}
+    if check["type"] == "valid_arguments":
+        other = {**check, "tools": renamed_definitions(check["tools"], rename)}
     assert status(other, written) == status(check, events)
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 from report_support import Answer, command, entries
 
+from tracewitness.hidden_values import HiddenValues
 from tracewitness.redaction import HIDDEN, Redaction
 from tracewitness.reports.document import DifferenceEntry, JudgedEntry
-from tracewitness.reports.hidden_values import HiddenValues
 from tracewitness.reports.json_file import json_line
 from tracewitness.reports.redacting import redacted_run
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracewitness.reports.value_search import ValueSearch
+from tracewitness.value_search import ValueSearch
 
 #: Characters that change their number or their kind with their size, digits, quotes and the mark of a cut.
 ODD = st.text(alphabet="aAbB1.'\"…ΣσςİßĲ\ud800é ", max_size=40)

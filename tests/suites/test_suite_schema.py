@@ -228,7 +228,30 @@ def sometimes(good: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.integers(0, 9).flatmap(lambda number: others.get(number, good))
 
 
+ENTRY = st.recursive(
+    CALL | st.lists(CALL, max_size=2),
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"ordered": st.lists(inner, max_size=2)}),
+        st.fixed_dictionaries({"one_of": st.lists(inner, max_size=2)}),
+        st.fixed_dictionaries({"repeat": st.fixed_dictionaries({"calls": st.lists(inner, max_size=2)})}),
+    ),
+    max_leaves=3,
+)
+ROWS = st.lists(st.dictionaries(WORDS, PLAIN, max_size=2), max_size=2)
+DEFINITIONS = st.sampled_from(
+    [[{"name": "a", "input_schema": {"type": "object"}}], {"a": {"properties": {"x": {"$ref": "#/$defs/y"}}}}, [], {}]
+)
 FITTING: dict[str, st.SearchStrategy[Any]] = {
+    "within": st.sampled_from([{"turn": 1}, {"turns": [1, 3]}, {"turns": [3, 1]}, {}]),
+    "agent": st.just("a"),
+    "after": CALL,
+    "seconds": st.sampled_from([0, 1.5, -1]),
+    "database": st.just("a"),
+    "query": st.just("SELECT 1"),
+    "rows": ROWS,
+    "unchanged": st.booleans(),
+    "changed": st.fixed_dictionaries({}, optional={"added": ROWS, "changed": st.just([{"before": {"a": 1}}])}),
+    "key": st.lists(WORDS, max_size=2),
     "tool": st.just("a"),
     "args": ARGS | st.just({"x": "user"}) | st.just({"x": [{"tool": "a", "path": "b[*].c"}, "user"]}),
     "result": EXPECTED,
@@ -237,9 +260,9 @@ FITTING: dict[str, st.SearchStrategy[Any]] = {
     "is_error": st.booleans(),
     "before": CALL,
     "next": CALL,
-    "calls": st.lists(CALL | st.lists(CALL, max_size=2), max_size=2),
+    "calls": st.lists(CALL | st.lists(CALL, max_size=2) | ENTRY, max_size=2),
     "mode": st.sampled_from(["exact", "in_order", "any_order", "subset"]),
-    "tools": st.lists(WORDS, max_size=2),
+    "tools": st.lists(WORDS, max_size=2) | DEFINITIONS,
     "says": st.sampled_from(["x", "(?i)a|b", "("]),
 }
 

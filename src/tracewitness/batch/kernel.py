@@ -14,6 +14,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from tracewitness.batch.breakdown import Breakdown
+from tracewitness.batch.justifying import Justifier, WordsOfRun
 from tracewitness.batch.schemas import verdict_schema
 from tracewitness.display import nearest_name, printable, show
 from tracewitness.errors import ReadError, UsageError
@@ -41,13 +42,11 @@ class _Checks(Struct, frozen=True):
 
     Attributes:
         check: checks a trace.
-        first: the row of the first of them in the table of checks.
-        count: how many there are.
+        rows: which rows they are in the table of checks.
     """
 
     check: Callable[[Trace], list[Verdict]]
-    first: int
-    count: int
+    rows: range
 
 
 class _Output:
@@ -71,6 +70,15 @@ class _Output:
         self.runs.append(run)
         self.names.append(name)
         self.counts.append(count)
+
+    def add_verdicts(self, checks: range, verdicts: list[Verdict], justifications: list[str | None]) -> None:
+        self.checks += checks
+        self.statuses += [_STATUS_NUMBERS[verdict.status] for verdict in verdicts]
+        self.justifications += justifications
+        evidence, add_end = self.evidence, self.evidence_ends.append
+        for verdict in verdicts:
+            evidence += verdict.evidence
+            add_end(len(evidence))
 
     def add_unreadable(self, position: int, run: int, name: str, problem: str) -> None:
         self.add_run(position, run, name, 1)
@@ -119,6 +127,7 @@ class Kernel:
             near = nearest_name(case, self._cases)
             meant = f"{near} was meant" if near else f"there are {', '.join(self._cases) or 'none'}"
             raise UsageError(f"{suite.source} has no case {show(case)}; {meant}")
+        self._justifier = Justifier()
         self._compiled: dict[str | None, _Checks] = {}
         self._table: dict[str, list[Any]] = {"case": [], "check": [], "label": [], "operator": [], "tool": []}
         self._table["reason"] = []
@@ -159,7 +168,10 @@ class Kernel:
                 raise ReadError(columns.problems[position] or "there is no record: it is null")
             for trace in self._reader.traces(raw, default):
                 run += 1
-                self._check_trace(trace, trace.name or default, (position, run), output)
+                checks = self._checks_of(trace.name or default)
+                verdicts = checks.check(trace)
+                output.add_run(position, run, _text(trace.name or default), len(verdicts))
+                output.add_verdicts(checks.rows, verdicts, self._justifications(verdicts, trace, raw))
         except ReadError as error:
             problem = error.problem
         except Exception as error:  # noqa: BLE001 - what a reader did not foresee must not end a scan of millions
@@ -171,17 +183,10 @@ class Kernel:
             problem = f"{problem}; {odd}"
         output.add_unreadable(position, run + 1, _text(default), without_secrets(_text(problem, 1000)))
 
-    def _check_trace(self, trace: Trace, name: str, place: tuple[int, int], output: _Output) -> None:
-        checks = self._checks_of(name)
-        verdicts = checks.check(trace)
-        output.add_run(*place, _text(name), checks.count)
-        output.checks += range(checks.first, checks.first + checks.count)
-        for verdict in verdicts:
-            held = verdict.status == "held"
-            output.statuses.append(_STATUS_NUMBERS[verdict.status])
-            output.justifications.append(None if held and not self.justify_held else _justification(verdict))
-            output.evidence += verdict.evidence
-            output.evidence_ends.append(len(output.evidence))
+    def _justifications(self, verdicts: list[Verdict], trace: Trace, raw: bytes) -> list[str | None]:
+        words = WordsOfRun(trace, raw)
+        make, also_held = self._justifier.text, self.justify_held
+        return [make(verdict, words) if also_held or verdict.status != "held" else None for verdict in verdicts]
 
     def _checks_of(self, name: str) -> _Checks:
         key = self.case or (name if name in self._cases else None)
@@ -197,7 +202,7 @@ class Kernel:
         for number, operator in enumerate(compiled.operators):
             tool = next(iter(operator.named_tools), None)
             self._add_to_table(key, number, operator.title, operator.type_name, tool, operator.reason_text or None)
-        return _Checks(compiled.check, first, len(compiled.operators))
+        return _Checks(compiled.check, range(first, first + len(compiled.operators)))
 
     def _add_to_table(self, *values: Any) -> None:
         for column, value in zip(self._table.values(), values, strict=True):
@@ -294,13 +299,6 @@ def _pylist(batch: pa.RecordBatch | pa.Table, column: str, kind: pa.DataType) ->
         found = batch.schema.field(column).type
         raise UsageError(f"the column {column} holds {kind}, not {found}") from error
     return values
-
-
-def _justification(verdict: Verdict) -> str:
-    try:
-        return without_secrets(_text(verdict.justification, 1000))
-    except Exception as error:  # noqa: BLE001 - the words are about what untrusted records hold; the verdict stands
-        return f"its words can't be made: {type(error).__name__}"
 
 
 def _text(text: str, limit: int = _LONGEST_NAME) -> str:

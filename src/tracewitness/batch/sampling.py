@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tracewitness.errors import UsageError
 
-__all__ = ["Drawn", "Sample", "save"]
+__all__ = ["Drawn", "Sample", "refuse_filled", "save"]
 
 _LONGEST_NAME: Final = 100
 
@@ -70,6 +70,17 @@ class Sample:
         return list(self._drawn)
 
 
+def refuse_filled(folder: str) -> None:
+    """Make sure that a sample can be saved in a folder.
+
+    Raises:
+        UsageError: something is in it, or it is none.
+    """
+    root = Path(folder)
+    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        raise UsageError(f"{folder} is not empty; name another folder for the sample by --sample-to")
+
+
 def save(drawn: Iterable[Drawn], folder: str) -> int:
     """Save the records of a sample, exactly as they were written, each in a file that is called as its run is.
 
@@ -86,8 +97,7 @@ def save(drawn: Iterable[Drawn], folder: str) -> int:
     count = 0
     try:
         root.mkdir(parents=True, exist_ok=True)
-        if any(root.iterdir()):
-            raise UsageError(f"{folder} is not empty; name another folder for the sample by --sample-to")
+        refuse_filled(folder)
         for count, each in enumerate(drawn, 1):
             # A folder for each: runs of one case have one name, by which the case is found again.
             place = root / f"{count:05}"

@@ -20,7 +20,7 @@ from tracewitness.batch.kernel import Kernel
 from tracewitness.batch.local import default_workers
 from tracewitness.batch.parts import Part, Parts, Plan
 from tracewitness.batch.pieces import Piece, pieces_of
-from tracewitness.batch.sampling import Drawn, Sample
+from tracewitness.batch.sampling import Drawn, Sample, refuse_filled
 from tracewitness.batch.tally import Tally
 from tracewitness.display import plural, show
 from tracewitness.errors import ExpectationError, ReadError, UsageError
@@ -54,6 +54,7 @@ class Options(Struct, frozen=True, kw_only=True):
         max_errors: more records that can't be read than this end the scan; None sets no limit.
         resume: whether to go on with a scan that did not end.
         sample: how many broken runs are drawn.
+        sample_to: the folder that whoever scans will save them to, which must be empty till then; it is no input.
         seed: by what they are drawn.
     """
 
@@ -67,6 +68,7 @@ class Options(Struct, frozen=True, kw_only=True):
     max_errors: int | None = None
     resume: bool = False
     sample: int = 0
+    sample_to: str | None = None
     seed: int = 0
 
 
@@ -163,6 +165,7 @@ class _Scan:
         self._suite = suite
         self._inputs = tuple(inputs)
         self._parts = parts
+        self._own = (parts.output, parts.folder, *(() if options.sample_to is None else (options.sample_to,)))
         self._options = options
         self._progress = progress
         self._columns = Columns(options.column, options.by)
@@ -183,6 +186,8 @@ class _Scan:
             by=self._options.by,
             justify_held=self._options.justify_held,
         )
+        if self._options.sample_to is not None:
+            refuse_filled(self._options.sample_to)
         plan, self._bytes_all = self._plan()
         with self._parts.locked():
             self._parts.begin(plan, resume=self._options.resume)
@@ -193,7 +198,7 @@ class _Scan:
                 raise
 
     def _write(self, kernel: Kernel) -> ScanResult:
-        pieces = pieces_of(locate(self._inputs), self._columns)
+        pieces = pieces_of(locate(self._inputs, self._own), self._columns)
         first = next(pieces, None)
         if self._options.format_name is None and first is not None:
             kernel = kernel.with_format(_format_of(first))
@@ -208,7 +213,7 @@ class _Scan:
         """Look at all inputs: what they are, and how many bytes they have."""
         seen, size, is_known = hashlib.sha256(), 0, True
         known: dict[str, str] = {}
-        for each in locate(self._inputs):
+        for each in locate(self._inputs, self._own):
             _refuse_output(each, self._parts)
             self._has_stream = self._has_stream or each.kind == "stream"
             mark = f"{each.source}\0{each.version}\0{each.query}\0"
@@ -221,7 +226,7 @@ class _Scan:
             raise UsageError("a scan of the standard input or of a pipe can't be resumed: what was read of it is gone")
         options = self._options
         # These may be others when the scan goes on: they decide on no verdict. Another version may cut other pieces.
-        decides = structs.replace(options, engine="local", workers=None, max_errors=None, resume=False)
+        decides = structs.replace(options, engine="local", workers=None, max_errors=None, resume=False, sample_to=None)
         decided = _hash_of([__version__, decides, self._inputs])
         plan = Plan(_hash_of(_checks_of(self._suite)), decided, seen.hexdigest(), known)
         return plan, size if is_known else None
@@ -252,7 +257,7 @@ class _Scan:
         self._bytes_done += part.size
         most = self._options.max_errors
         if most is not None and self._tally.unreadable > most:
-            examples = "; ".join(f"{place}: {why}" for place, why in self._tally.unreadable_examples)
+            examples = "; ".join(f"{each.trace_id}: {each.why}" for each in self._tally.unreadable_examples)
             raise ReadError(
                 f"{plural(self._tally.unreadable, 'record')} can't be read, more than the {most} that are allowed: "
                 f"{examples}. What is complete is kept, and --resume goes on with a higher --max-errors"

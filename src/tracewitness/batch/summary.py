@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -51,12 +51,17 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 
 def _checks(tally: Tally) -> Iterator[str]:
     broken = [check for check in tally.checks.values() if check.held < check.runs and check.operator != READ_OPERATOR]
-    broken.sort(key=lambda check: (check.held / check.runs, -check.runs))
+    broken.sort(key=lambda check: (check.held / check.runs, -check.runs, check.case or "", check.check or 0))
     for check in broken[:_MOST_LINES]:
-        examples = ", ".join(map(printable, check.examples))
+        examples = ", ".join(printable(each.trace_id) for each in check.examples)
         errors = f", {check.error:,} of them errors" if check.error else ""
         yield f"{_rate(check.runs - check.held, check.runs)}{errors}  {_title(check)}  e.g. {examples}"
     yield from _rest(len(broken), _MOST_LINES, "check")
+
+
+def _most(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the most frequent; of equally many the first by name, whichever part of the input was ready first."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_LINES]
 
 
 def _title(check: CheckTally) -> str:
@@ -74,23 +79,22 @@ def _tools(tally: Tally) -> Iterator[str]:
     for check in tally.checks.values():
         if check.tool is not None and check.held < check.runs:
             tools[check.tool] += check.runs - check.held
-    yield from (f"{count:>9,}  {printable(tool, _WIDEST)}" for tool, count in tools.most_common(_MOST_LINES))
+    yield from (f"{count:>9,}  {printable(tool, _WIDEST)}" for tool, count in _most(tools))
     yield from _rest(len(tools), _MOST_LINES, "tool")
 
 
 def _reasons(tally: Tally) -> Iterator[str]:
-    reasons = Counter(tally.reasons)
-    yield from (f"{count:>9,}  {printable(reason, 160)}" for reason, count in reasons.most_common(_MOST_LINES))
-    yield from _rest(len(reasons), _MOST_LINES, "reason")
+    yield from (f"{count:>9,}  {printable(reason, 160)}" for reason, count in _most(tally.reasons))
+    yield from _rest(len(tally.reasons), _MOST_LINES, "reason")
 
 
 def _unreadable(tally: Tally) -> Iterator[str]:
-    yield from (f"{printable(place)}: {printable(why)}" for place, why in tally.unreadable_examples)
+    yield from (f"{printable(each.trace_id)}: {printable(each.why)}" for each in tally.unreadable_examples)
 
 
 def _values(values: dict[str, ValueTally]) -> Iterator[str]:
     """Yield the most frequent values, each with the share of its runs that are broken, and how sure that is."""
-    known = sorted(values.items(), key=lambda item: -(sum(msgspec.structs.astuple(item[1]))))
+    known = sorted(values.items(), key=lambda item: (-sum(msgspec.structs.astuple(item[1])), item[0]))
     for value, counts in known[:_MOST_VALUES]:
         name = printable(value, _WIDEST) if value else "(none)"
         read = counts.held + counts.broken

@@ -9,12 +9,13 @@ from typing import Any, Final, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tracewitness.batch.schemas import by_column
 from tracewitness.evals import RunStatus, status_of
 from tracewitness.verdict import Status
 
-__all__ = ["OTHER", "CheckTally", "Tally", "ValueTally"]
+__all__ = ["OTHER", "CheckTally", "Example", "Tally", "ValueTally"]
 
 #: What all values are counted as that come after the first thousand different ones.
 OTHER: Final = "(others)"
@@ -23,8 +24,24 @@ _MOST_REASONS: Final = 1000
 _MOST_EXAMPLES: Final = 3
 _RUN_OUTCOMES: Final[tuple[RunStatus, ...]] = get_args(RunStatus)
 _OF_CHECK: Final = ("case", "check", "label", "operator", "tool")
+_OF_EXAMPLE: Final = ("record", "source", "run", "trace_id", "justification")
 # What differs from run to run in the words of one reason.
 _PARTICULARS: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\b\d[\d.:,TZ-]*")
+
+
+class Example(Struct, frozen=True, order=True):
+    """A run that did not hold, or could not be read. They are kept by their order, whichever was met first.
+
+    Attributes:
+        record, source, run, trace_id: as of the columns of verdicts.
+        why: what was wrong, where that is kept.
+    """
+
+    record: int
+    source: str
+    run: int
+    trace_id: str
+    why: str = ""
 
 
 class CheckTally(Struct):
@@ -33,7 +50,7 @@ class CheckTally(Struct):
     Attributes:
         case, check, label, operator, tool: as of the columns of verdicts.
         held, broken, inconclusive, error: how many runs went so.
-        examples: the trace ids of some that did not hold.
+        examples: the first runs that did not hold, by the numbers of their records.
     """
 
     case: str | None
@@ -45,7 +62,7 @@ class CheckTally(Struct):
     broken: int = 0
     inconclusive: int = 0
     error: int = 0
-    examples: list[str] = []
+    examples: list[Example] = []
 
     @property
     def runs(self) -> int:
@@ -71,7 +88,7 @@ class Tally(Struct):
         checks: by case and number of the check.
         reasons: how often checks are not held for the same reason: particulars are left out of the words.
         by: for each column, the counts of each of its values; the empty text stands for none.
-        unreadable_examples: trace ids and why.
+        unreadable_examples: the first that can't be read, each with the reason.
     """
 
     held: int = 0
@@ -82,7 +99,7 @@ class Tally(Struct):
     checks: dict[str, CheckTally] = {}
     reasons: dict[str, int] = {}
     by: dict[str, dict[str, ValueTally]] = {}
-    unreadable_examples: list[tuple[str, str]] = []
+    unreadable_examples: list[Example] = []
 
     @property
     def runs(self) -> int:
@@ -136,16 +153,18 @@ class Tally(Struct):
         setattr(counts, outcome, getattr(counts, outcome) + count)
 
     def _note_unheld(self, verdicts: pa.RecordBatch) -> None:
-        wanted = ["trace_id", "case", "check", "label", "operator", "tool", "justification"]
-        unheld = verdicts.select(wanted).filter(pc.not_equal(verdicts.column("status"), "held"))
-        for row in unheld.to_pylist():
-            if row["check"] is None and len(self.unreadable_examples) < _MOST_EXAMPLES:
-                self.unreadable_examples.append((row["trace_id"], row["justification"]))
-            examples = self._check(*(row[column] for column in _OF_CHECK)).examples
-            if len(examples) < _MOST_EXAMPLES:
-                examples.append(row["trace_id"])
+        unheld = pa.Table.from_batches([verdicts]).filter(pc.not_equal(verdicts.column("status"), "held"))
+        columns = [unheld.column(name).to_pylist() for name in ("check", *_OF_EXAMPLE, *_OF_CHECK)]
+        for number, record, source, run, trace_id, why, *of_check in zip(*columns, strict=True):
+            example = Example(record, source, run, trace_id)
+            if number is None:
+                _keep_first(self.unreadable_examples, [replace(example, why=why)])
+            _keep_first(self._check(*of_check).examples, [example])
+        # Of few checks that are not held the words differ: each text is looked at once.
+        counted = unheld.group_by(["label", "justification"]).aggregate([([], "count_all")])
+        for row in counted.to_pylist():
             reason = f"{row['label']}: {_PARTICULARS.sub('…', row['justification'] or '')}"
-            self.reasons[reason] = self.reasons.get(reason, 0) + 1
+            self.reasons[reason] = self.reasons.get(reason, 0) + row["count_all"]
         self._forget_rare_reasons()
 
     def _forget_rare_reasons(self) -> None:
@@ -159,11 +178,11 @@ class Tally(Struct):
         for key, check in other.checks.items():
             own = self.checks.get(key)
             if own is None:
-                self.checks[key] = check
+                self.checks[key] = replace(check, examples=list(check.examples))
                 continue
             for field in get_args(Status):
                 setattr(own, field, getattr(own, field) + getattr(check, field))
-            own.examples = (own.examples + check.examples)[:_MOST_EXAMPLES]
+            _keep_first(own.examples, check.examples)
         for reason, count in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count
         self._forget_rare_reasons()
@@ -171,7 +190,12 @@ class Tally(Struct):
             for value, counts in values.items():
                 for outcome in _RUN_OUTCOMES:
                     self._add_value(column, value, outcome, getattr(counts, outcome))
-        self.unreadable_examples = (self.unreadable_examples + other.unreadable_examples)[:_MOST_EXAMPLES]
+        _keep_first(self.unreadable_examples, other.unreadable_examples)
+
+
+def _keep_first(examples: list[Example], more: list[Example]) -> None:
+    if len(examples) < _MOST_EXAMPLES or min(more, default=examples[-1]) < examples[-1]:
+        examples[:] = sorted({*examples, *more})[:_MOST_EXAMPLES]
 
 
 def _outcome(statuses: list[Status]) -> RunStatus:

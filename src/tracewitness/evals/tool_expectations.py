@@ -86,6 +86,9 @@ def evaluate_case(test_case: Mapping[str, Any], trace: Trace) -> list[Verdict]:
         aliases = checked_aliases(test_case.get("aliases"))
     except ExpectationError as error:
         malformed[len(operators) + len(malformed)] = _malformed("aliases", "", error)
+    parameters = test_case.get("session_parameters")
+    if isinstance(parameters, Mapping):
+        operators = [operator.in_session(parameters) for operator in operators]
     checked = iter(compile_checks(operators, aliases).check(trace))
     count = len(operators) + len(malformed)
     verdicts = [malformed[number] if number in malformed else next(checked) for number in range(count)]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tracewitness.display import show
 from tracewitness.errors import ExpectationError
 from tracewitness.expectations import wording
+from tracewitness.expectations.claimed_actions import ClaimsWatch
 from tracewitness.expectations.claims import ClaimWatch
 from tracewitness.expectations.counting import (
     CallBudget,
@@ -22,6 +23,7 @@ from tracewitness.expectations.counting import (
     OutputCounter,
     TurnBudget,
 )
+from tracewitness.expectations.elapsed import elapsed_plan
 from tracewitness.expectations.operators import Operator, TraceParsed, parse_operator
 from tracewitness.expectations.ordering import (
     FollowedByWatch,
@@ -32,8 +34,13 @@ from tracewitness.expectations.ordering import (
 )
 from tracewitness.expectations.plan import Handler, Monitor, Plan, Subscription, ToolNames, checked_aliases
 from tracewitness.expectations.provenance import GroundingWatch
+from tracewitness.expectations.recovery import RecoveryWatch, RetryWatch
+from tracewitness.expectations.scopes import scoped
 from tracewitness.expectations.scores import ScoreWatch
 from tracewitness.expectations.sequences import sequence_plan
+from tracewitness.expectations.spending import CostBudget, TokenBudget
+from tracewitness.expectations.state import StateWatch
+from tracewitness.expectations.tool_schemas import SchemaWatch
 from tracewitness.trace import Event, EventIndex, Message, Problem, Record, ToolCall, ToolResult, Trace, short_tool_name
 from tracewitness.verdict import Status, Verdict
 
@@ -86,7 +93,15 @@ _COMPILERS: dict[str, Any] = {
     "max_turns": TurnBudget.compile,
     "args_from": GroundingWatch.compile,
     "claim": ClaimWatch.compile,
+    "claims": ClaimsWatch.compile,
     "score": ScoreWatch.compile,
+    "retry_after_error": RetryWatch.compile,
+    "must_recover": RecoveryWatch.compile,
+    "within_seconds": elapsed_plan,
+    "max_cost": CostBudget.compile,
+    "max_tokens": TokenBudget.compile,
+    "valid_arguments": SchemaWatch.compile,
+    "state": StateWatch.compile,
 }
 
 
@@ -110,10 +125,12 @@ class CheckSet:
         parsed = any(isinstance(operator, TraceParsed) for operator in given)
         self.operators = given if parsed else (*given, TraceParsed())
         self._names = ToolNames(self._aliases)
-        self._plans = [_COMPILERS[operator.type_name](operator, self._names) for operator in self.operators]
+        self._plans = [
+            scoped(_COMPILERS[operator.type_name](operator, self._names), self._names) for operator in self.operators
+        ]
         self._messages = self._handlers("message", ())
         self._routes: dict[str, _Route] = {}
-        self._named = [tuple(self._names.primary(tool) for tool in operator.named_tools) for operator in self.operators]
+        self._named = [tuple(self._names.primary(tool) for tool in operator.all_tools) for operator in self.operators]
 
     def check(self, trace: Trace) -> list[Verdict]:
         """Check a trace: one verdict for each operator, in order.

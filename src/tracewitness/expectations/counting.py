@@ -36,6 +36,10 @@ __all__ = [
 ]
 
 
+def _called_names(index: EventIndex) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([call.name for call in index.calls]))
+
+
 class CallCounter(Monitor, gc=False):
     """Counts the calls to a tool that match, for tool_called and tool_input."""
 
@@ -116,7 +120,7 @@ class CallCounter(Monitor, gc=False):
         operator = self.plan.operator
         with_args = self.plan.parts[0] is not None
         if not self.calls and not self.matching:
-            return self._broken((), wording.never_called, operator.tool, index)
+            return self._broken((), wording.never_called, operator.tool, _called_names(index))
         words = (wording.too_few, operator.tool, self.matching, operator.min, self.calls, with_args)
         return self._broken(tuple(self.positions), *words, misses=self.misses.nearest if self.misses else None)
 
@@ -158,7 +162,7 @@ class OutputCounter(Monitor, gc=False):
             names = self.plan.parts[1]
             primary = names.primary(operator.tool)
             calls = sum(primary in names.counted_as(call.name) for call in index.calls)
-            return self._broken((), wording.no_output, operator.tool, calls, index)
+            return self._broken((), wording.no_output, operator.tool, calls, _called_names(index))
         words = (wording.too_few_outputs, operator.tool, len(evidence), operator.min, self.results)
         return self._broken(evidence, *words, misses=self.misses.nearest if self.misses else None)
 

@@ -20,9 +20,11 @@ from tracewitness.matching import Matcher, fits_mappings, parse, to_file_notatio
 __all__ = [
     "Fields",
     "Validator",
+    "amount",
     "array",
     "choice",
     "count",
+    "data",
     "flag",
     "label",
     "mapping_of",
@@ -70,6 +72,13 @@ def number(given: Any) -> float:
     return float(given)
 
 
+def amount(given: Any) -> float:
+    """Accept a finite number from 0."""
+    if not 0 <= number(given) < float("inf"):
+        raise ExpectationError(f"expected a number of 0 or more, got {show(given)}")
+    return float(given)
+
+
 def share(given: Any) -> float:
     """Accept a number from 0 to 1."""
     if not 0 <= number(given) <= 1:
@@ -109,6 +118,13 @@ def pattern(given: Any) -> str:
     except Exception as error:  # re.error, OverflowError, RecursionError, a FutureWarning made an error …
         raise ExpectationError(f"not a regular expression: {error}; got {show(given)}") from error
     return expression
+
+
+def data(given: Any) -> dict[str, Any]:
+    """Accept a mapping of plain values, in which nothing is a matcher."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise ExpectationError(f"expected a mapping of names and values, got {show(given)}")
+    return dict(given)
 
 
 def choice(*allowed: str) -> Validator:

@@ -174,6 +174,8 @@ class FollowedByWatch(Monitor, gc=False):
 class LastToolWatch(Monitor, gc=False):
     """Looks at the last call; it needs no event of its own."""
 
+    sees_all_calls = True
+
     @classmethod
     def compile(cls, operator: LastTool | EndSession, names: ToolNames) -> Plan:
         tool = operator.named_tools[0]
@@ -239,6 +241,7 @@ class TerminalWatch(Monitor, gc=False):
     lasting = frozenset({"broken"})
 
     knows_vacuity = True
+    sees_all_calls = True
 
     call_made: ToolCall | None = None
     again: ToolCall | None = None
@@ -261,7 +264,7 @@ class TerminalWatch(Monitor, gc=False):
             positions = (first.position, again.position)
             return self._broken(positions, wording.called_again, tool, *positions)
         last = index.calls[-1]
-        if last is not first:
+        if last.position != first.position:
             words = (wording.call_after, tool, first.position, last.name, last.position)
             return self._broken((first.position, last.position), *words)
         return self._held((first.position,), wording.terminal, tool, first.position)

@@ -129,6 +129,8 @@ class Monitor(Struct, gc=False):
     knows_vacuity: ClassVar[bool] = False
     #: The statuses that no later event can change.
     lasting: ClassVar[frozenset[Status]] = frozenset()
+    #: Whether it looks at all calls when it is asked, also at those that it did not ask for.
+    sees_all_calls: ClassVar[bool] = False
 
     plan: Plan
 
@@ -144,6 +146,10 @@ class Monitor(Struct, gc=False):
     def is_final(self, status: Status) -> bool:
         """Whether a verdict of this status stays what it is, whatever comes after the events so far."""
         return status in self.lasting
+
+    def looks_at_all(self) -> bool:
+        """Whether a call that it did not ask for can break it."""
+        return self.sees_all_calls and "broken" in self.lasting
 
     def _held(self, evidence: tuple[int, ...], *words: Any) -> Verdict:
         return Verdict(self.plan.operator, "held", evidence, words)

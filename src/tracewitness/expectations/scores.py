@@ -17,6 +17,8 @@ __all__ = ["ScoreWatch"]
 class ScoreWatch(Monitor, gc=False):
     """Scores the calls; it needs no event of its own."""
 
+    sees_all_calls = True
+
     @classmethod
     def compile(cls, operator: Score, names: ToolNames) -> Plan:
         expected = [ExpectedCall(names.primary(call.tool), call.args, call.result) for call in operator.calls]

@@ -9,7 +9,8 @@ from msgspec import UNSET
 from tracewitness.display import plural, show
 from tracewitness.expectations import wording
 from tracewitness.expectations.evidence import Misses, arguments_test
-from tracewitness.expectations.operators import Sequence, Step, as_group
+from tracewitness.expectations.operators import Sequence, Step, steps_of
+from tracewitness.expectations.patterns import pattern_plan
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames
 from tracewitness.matching import strict_key
 from tracewitness.trace import EventIndex, ToolCall
@@ -292,9 +293,11 @@ _MODES: dict[str, Any] = {
 
 def sequence_plan(operator: Sequence, names: ToolNames) -> Plan:
     """Compile a sequence: the mode picks the monitor; modes that allow other calls see only the listed tools."""
+    if operator.has_groups:
+        return pattern_plan(operator, names)
     watch = _MODES[operator.mode]
     free = operator.mode in ("any_order", "subset")  # then all entries are one group
-    groups = [_entries(group, names) for group in ([operator.steps] if free else map(as_group, operator.calls))]
+    groups = [_entries(group, names) for group in ([operator.steps] if free else map(steps_of, operator.calls))]
     listed = {entry.primary for group in groups for entry in group}
     wanted = None if operator.is_universal() else lambda counted: not listed.isdisjoint(counted)
     return Plan(operator, watch, [Subscription("call", wanted, watch.call)], (groups, names))

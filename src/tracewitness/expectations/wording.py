@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tracewitness.display import nearest_name, plural, printable, show
-from tracewitness.trace import EventIndex, Problem
+from tracewitness.trace import Problem
+
+if TYPE_CHECKING:
+    from tracewitness.expectations.sightings import Origin
 
 _NAMES = 5
+_SOURCES = 3
 
 
 def events(positions: Iterable[int]) -> str:
@@ -36,9 +41,8 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _instead(wanted: str, index: EventIndex) -> str:
+def _instead(wanted: str, called: Sequence[str]) -> str:
     """Say what was called in place of a tool, and which of it was probably meant."""
-    called = [call.name for call in index.calls]
     if not called:
         return "no tool was called at all"
     return f"called were {names(called)}{meant(wanted, called)}"
@@ -71,8 +75,8 @@ def matching_calls(wanted: str, positions: Sequence[int], count: int, with_args:
     return f"{what} to {tool(wanted)}{where}"
 
 
-def never_called(wanted: str, index: EventIndex) -> str:
-    return f"{tool(wanted)} was never called; {_instead(wanted, index)}"
+def never_called(wanted: str, called: Sequence[str]) -> str:
+    return f"{tool(wanted)} was never called; {_instead(wanted, called)}"
 
 
 def too_few(wanted: str, found: int, least: int, seen: int, with_args: bool) -> str:
@@ -128,10 +132,10 @@ def too_few_outputs(wanted: str, found: int, least: int, seen: int) -> str:
     return f"{plural(seen, 'result')} of {tool(wanted)}, {found or 'none'} matching, expected at least {least}"
 
 
-def no_output(wanted: str, unanswered: int, index: EventIndex) -> str:
+def no_output(wanted: str, unanswered: int, called: Sequence[str]) -> str:
     if unanswered:
         return f"{tool(wanted)} was called {times(unanswered)}, and nothing came back"
-    return never_called(wanted, index)
+    return never_called(wanted, called)
 
 
 def no_calls() -> str:
@@ -228,13 +232,30 @@ def sequence_other(wanted: str, name: str, position: int) -> str:
     return f"expected {tool(wanted)}, got {tool(name)} at event {position}"
 
 
-def grounded(wanted: str, count: int) -> str:
-    return f"every listed argument of {plural(count, 'call')} to {tool(wanted)} was seen before"
+def grounded(wanted: str, count: int, found: Sequence[tuple[str, object, Origin]]) -> str:
+    """Say that all was seen, and where what the first call had comes from."""
+    listed = "; ".join(
+        f"{printable(name, 60)} = {show(value, 60)} from {origin.describe(value)}"
+        for name, value, origin in found[:_SOURCES]
+    )
+    more = f" and {len(found) - _SOURCES} more" if len(found) > _SOURCES else ""
+    where = f": {listed}{more}" if listed else ""
+    return f"every listed argument of {plural(count, 'call')} to {tool(wanted)} was seen before{where}"
 
 
-def not_grounded(wanted: str, position: int, argument: str, value: object) -> str:
+def not_grounded(wanted: str, position: int, argument: str, value: object, lacks_session: bool) -> str:
     given = f"{printable(argument, 60)} = {show(value)}"
-    return f"{tool(wanted)} at event {position}: {given} appears in none of its sources before"
+    unknown = "; the session's parameters are not known" if lacks_session else ""
+    return f"{tool(wanted)} at event {position}: {given} appears in none of its sources before{unknown}"
+
+
+def arguments_unread(wanted: str, position: int) -> str:
+    return f"the arguments of {tool(wanted)} at event {position} could not be read: where they come from can't be told"
+
+
+def edits(count: int) -> str:
+    """Say by how many edits two texts differ, their case apart."""
+    return f"{plural(count, 'edit')} apart" if count else "differs only in case"
 
 
 def argument_missing(wanted: str, position: int, argument: str) -> str:
@@ -252,6 +273,21 @@ def claim_never_made() -> str:
 def claim_unbacked(wanted: str, position: int, said: str, called: Sequence[str]) -> str:
     says = f"the agent says {show(said, 60)} at event {position}"
     return f"{says}, and no matching call to {tool(wanted)} came before{meant(wanted, called)}"
+
+
+def nothing_claimed() -> str:
+    return "the agent says of nothing that it has done it"
+
+
+def claims_backed(position: int, backing: int) -> str:
+    return f"what the agent says it did, it did: what it says at event {position} is backed by event {backing}"
+
+
+def claims_unbacked(said: str, position: int, tools: Sequence[str], called: Sequence[str]) -> str:
+    """Say which claim nothing backs, and what was called instead."""
+    which = f"call to {' or '.join(map(tool, tools[:_NAMES]))}" if tools else "call that could have done it"
+    instead = f"called were {names(called)}" if called else "no tool was called at all"
+    return f"the agent says {show(said, 100)} at event {position}, and no successful {which} came before; {instead}"
 
 
 def scored(score: float, bar: float, missing: list[str]) -> str:
@@ -302,3 +338,143 @@ def check_failed(error: BaseException) -> str:
 def from_text_alone(words: tuple[object, ...]) -> str:
     make, *arguments = words
     return f"{make(*arguments)} (read from text alone)"  # type: ignore[operator]
+
+
+def scope(turns: tuple[int, int] | None, agent: str | None, marker: str | None, position: int | None) -> str:
+    """Say which events a check looks at."""
+    parts = []
+    if turns is not None:
+        parts.append(f"in turn {turns[0]}" if turns[0] == turns[1] else f"in turns {turns[0]} to {turns[1]}")
+    if agent is not None:
+        parts.append(f"by {tool(agent)}")
+    if marker is not None:
+        came = "which never came" if position is None else f"event {position}"
+        parts.append(f"after {tool(marker)} ({came})")
+    return ", ".join(parts)
+
+
+def scoped(where: str, words: tuple[object, ...]) -> str:
+    make, *arguments = words
+    return f"{where}: {make(*arguments)}"  # type: ignore[operator]
+
+
+def scope_unknown(position: int, agent: str | None) -> str:
+    why = "or whether it comes after the marker" if agent is None else f"whether it is one of {tool(agent)}"
+    return f"can't be ruled out: event {position} counts if it is in the scope, and it is not known {why}"
+
+
+def never_failed(wanted: str) -> str:
+    return f"no call to {tool(wanted)} failed"
+
+
+def retried(wanted: str, count: int) -> str:
+    return f"{tool(wanted)} failed {times(count)}, and was called again each time"
+
+
+def not_retried(wanted: str, position: int) -> str:
+    return f"{tool(wanted)} failed at event {position}, and was not called again"
+
+
+def retried_too_often(wanted: str, most: int, positions: Sequence[int]) -> str:
+    again = f"{tool(wanted)} was called again {times(len(positions))} ({events(positions)})"
+    return f"{again} without success, at most {most} allowed"
+
+
+def recovered(wanted: str, position: int, success: int) -> str:
+    return f"{tool(wanted)} failed, at last at event {position}, and succeeded later (event {success})"
+
+
+def not_recovered(wanted: str, position: int, tried: bool) -> str:
+    later = "no later call succeeded" if tried else "it was not called again"
+    return f"{tool(wanted)} failed at event {position}, and {later}"
+
+
+def in_time(subject: str, took: float, limit: float) -> str:
+    return f"{subject} took {took:g} s, at most {limit:g} s allowed"
+
+
+def too_slow(subject: str, took: float, limit: float, begin: int, end: int) -> str:
+    where = f"event {begin}" if begin == end else f"event {begin} to event {end}"
+    return f"{subject} took {took:g} s ({where}), at most {limit:g} s allowed"
+
+
+def time_unknown(position: int) -> str:
+    return f"the time of event {position} is not recorded, or can't be compared: how long it took is not known"
+
+
+def nothing_timed() -> str:
+    return "nothing was said or called"
+
+
+def no_answer(wanted: str, position: int) -> str:
+    return f"nothing answered the call to {tool(wanted)} at event {position}"
+
+
+def spent(noun: str, total: object, limit: float) -> str:
+    return f"{noun} {total}, at most {limit:g} allowed"
+
+
+def overspent(noun: str, total: object, limit: float, position: int) -> str:
+    return f"{noun} {total}, at most {limit:g} allowed; more from event {position} on"
+
+
+def spending_unknown(noun: str, position: int, odd: bool) -> str:
+    if odd:
+        return f"the {noun} that event {position} says can't be read"
+    return f"the {noun} of the turn of event {position} is not recorded"
+
+
+def nothing_spent(noun: str) -> str:
+    return f"the recording says nothing of {noun}"
+
+
+def no_definitions() -> str:
+    return "no definitions of tools are known: list them under tools"
+
+
+def arguments_valid(count: int) -> str:
+    return f"the arguments of {plural(count, 'call')} are valid"
+
+
+def tool_undefined(name: str, position: int, defined: Sequence[str]) -> str:
+    near = near_tool(name, defined)
+    return f"{tool(name)} at event {position} is not defined; defined are {names(defined)}" + (
+        f"; {tool(near)} was probably meant" if near else ""
+    )
+
+
+def not_ruled_out_valid(name: str, position: int) -> str:
+    return f"the arguments of {tool(name)} at event {position} could not be read"
+
+
+def arguments_invalid(name: str, position: int) -> str:
+    return f"the arguments of {tool(name)} at event {position} are not valid under its schema"
+
+
+def state_unknown(database: str, reason: str) -> str:
+    return f"the state of {printable(database, 60)} is not known: {printable(reason)}"
+
+
+def state_as_expected(database: str, count: int) -> str:
+    return f"{printable(database, 60)} is as expected ({plural(count, 'row')} after the run)"
+
+
+def state_changed(database: str, added: list[object], removed: list[object]) -> str:
+    there = f"only after the run: {show(added, 100)}" if added else f"only before the run: {show(removed, 100)}"
+    return f"{printable(database, 60)} has changed; {there}"
+
+
+def rows_differ(database: str, what: str, expected: list[object], actual: list[object]) -> str:
+    return f"{printable(database, 60)}, rows {what}: expected {show(expected, 150)}, got {show(actual, 150)}"
+
+
+def pattern_incomplete(wanted: str, place: str, after: int | None, mode: str, more: Sequence[str]) -> str:
+    where = "" if after is None else f" after event {after}"
+    then = f"; missing after it: {', '.join(more[:_NAMES])}{' …' if len(more) > _NAMES else ''}" if more else ""
+    return f"no call for {wanted} ({place}){where} ({mode}){then}"
+
+
+def pattern_misfit(expected: Sequence[tuple[str, str]], could_end: bool, name: str, position: int) -> str:
+    listed = [f"{shown} ({place})" for shown, place in expected[:_NAMES]]
+    wanted = " or ".join([*listed, *(["no further call"] if could_end else [])])
+    return f"expected {wanted}, got {tool(name)} at event {position}"

@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, structs
 from tracewitness.display import printable
 from tracewitness.errors import path_text
 from tracewitness.evals import RunReport
+from tracewitness.hidden_values import HiddenValues
 from tracewitness.matching import MISSING
 from tracewitness.redaction import Redaction, redact_events
 from tracewitness.reports.document import (
@@ -21,7 +22,6 @@ from tracewitness.reports.document import (
     StepEntry,
     VerdictEntry,
 )
-from tracewitness.reports.hidden_values import HiddenValues
 from tracewitness.scoring.plain import expectation_data, json_data
 from tracewitness.suites import Place
 from tracewitness.trace import Problem, Trace

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from tracewitness.errors import PathPart
+from tracewitness.hidden_values import HiddenValues
 from tracewitness.redaction import HIDDEN, Redaction, redact_events
 from tracewitness.reports.document import DifferenceEntry, RunEntry
-from tracewitness.reports.hidden_values import HiddenValues
 
 __all__ = ["redacted_run"]
 

@@ -9,11 +9,11 @@ import msgspec
 
 from tracewitness.errors import ReadError
 from tracewitness.evals import OUTCOMES, RunOutcome, RunReport, status_of
+from tracewitness.hidden_values import HiddenValues
 from tracewitness.readers import Run
 from tracewitness.redaction import Redaction
 from tracewitness.reports.document import RunEntry, VerdictEntry
 from tracewitness.reports.entries import run_entry_and_hidden
-from tracewitness.reports.hidden_values import HiddenValues
 from tracewitness.verdict import Status
 
 __all__ = ["entry_of_row", "judged_too"]

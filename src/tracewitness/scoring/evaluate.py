@@ -12,14 +12,16 @@ from tracewitness.verdict import Verdict
 
 from .actual import as_trace
 from .alignment import align
+from .defaults import without_defaults
 from .demands import LENIENT, STRICT, Demand, Policy, demand_of
 from .doubts import doubts_about
-from .expected import ExpectedCall, read_expected
-from .forbidden import read_forbidden, violations_in
+from .expected import ExpectedCall
+from .forbidden import Rule, read_forbidden, violations_in
 from .lineup import Lineup, line_up_both
 from .metrics import ArgumentTotals, Metrics, measure, merged_weights, score_of
 from .order import put_in_order
 from .pair import Pair
+from .paths import paths_through
 from .result import EvaluationResult, warn_of_missing_calls
 
 __all__ = ["assess", "checked_min_score", "evaluate"]
@@ -32,12 +34,14 @@ def evaluate(
     strict: bool = False,
     forbidden: Iterable[str | Mapping[str, Any] | ExpectedCall] | None = None,
     min_score: float | None = None,
+    tools: Any = None,
 ) -> EvaluationResult:
     """Score what an agent did against what was expected.
 
     Arguments:
         expected: the expected calls, each ``{tool, args?, result?}`` or an `ExpectedCall`. Arguments that are left
-            out are not checked, ``{}`` says that there are none; matchers may stand at every depth.
+            out are not checked, ``{}`` says that there are none; matchers may stand at every depth. In place of a call
+            there may be ``{one_of: […]}``, a list of paths, each a call or a list of calls: the best path counts.
         actual: a `Trace`; or a list or tuple of the calls made, each ``{tool, args?, result?, error?, id?}`` or a
             `ToolCall`. An empty list says that no call was made. What leaves in doubt that it shows all calls (an
             event or arguments that could not be read, a name that two tools share) does not pass, whatever the score;
@@ -48,16 +52,18 @@ def evaluate(
         forbidden: what must not be called: tools' names, or ``{tool, args?}`` for calls with at least such arguments.
         min_score: the score from which it passes, 0.9 if left out. With a bar of your own a missing call does not
             fail by itself; where the bar lets one through, a warning names it.
+        tools: definitions of the tools (OpenAI, Anthropic, MCP, or a JSON Schema for each name). Where they are given,
+            an argument that equals its tool's default is the same as one that is left out.
 
     Raises:
-        ExpectationError: ``expected`` or ``forbidden`` is malformed; it says where.
+        ExpectationError: ``expected``, ``tools`` or ``forbidden`` is malformed; it says where.
         UsageError: ``actual``, ``weights`` or ``min_score`` is; it names it.
 
     >>> result = evaluate([{"tool": "search"}, {"tool": "book"}], [{"tool": "search", "args": {"to": "NYC"}}])
     >>> result.score, result.passed, result.missing_calls
     (0.9, False, (ExpectedCall(tool='book'),))
     """
-    result = assess(expected, actual, weights, strict, forbidden, min_score)
+    result = assess(expected, actual, weights, strict, forbidden, min_score, tools=tools)
     warn_of_missing_calls(result)
     return result
 
@@ -72,6 +78,7 @@ def assess(
     verdicts: Sequence[Verdict] = (),
     primary: Callable[[str], str] | None = None,
     in_order: bool = False,
+    tools: Any = None,
 ) -> EvaluationResult:
     """Do what `evaluate` does, but leave it to the caller to warn (`warn_of_missing_calls`).
 
@@ -80,22 +87,49 @@ def assess(
         primary: gives the name that stands for all names of a tool, where it has several. Who gives it or verdicts
             has checks for what the trace leaves in doubt; else that is looked for here, and has verdicts.
         in_order: whether of pairings that are equally good one is taken in which the calls have the expected order.
+        tools: as for `evaluate`.
+
+    Returns:
+        What the best path comes to: of those that pass, else of all, the one with the highest score; the first of
+        those that tie.
     """
-    policy = STRICT if strict else LENIENT
-    wanted = read_expected(expected)
-    demands = _demands(wanted, policy)
+    paths = paths_through(expected)
     rules = read_forbidden(forbidden)
     in_force = merged_weights(weights)
     bar = None if min_score is None else checked_min_score(min_score)
     trace = as_trace(actual)
+    policy = STRICT if strict else LENIENT
+    results = [
+        _assess_path(wanted, trace, rules, in_force, bar, verdicts, policy, primary, in_order, tools)
+        for wanted in paths
+    ]
+    return max(results, key=lambda result: (result.passed, result.score))
+
+
+def _assess_path(
+    wanted: Sequence[ExpectedCall],
+    trace: Trace,
+    rules: Sequence[Rule],
+    in_force: dict[str, float],
+    bar: float | None,
+    verdicts: Sequence[Verdict],
+    policy: Policy,
+    primary: Callable[[str], str] | None,
+    in_order: bool,
+    tools: Any,
+) -> EvaluationResult:
+    """Score what an agent did against one path."""
     violations = violations_in(trace, rules)
+    calls: Sequence[ToolCall] = trace.index.calls
+    if tools is not None:
+        wanted, calls = without_defaults(wanted, calls, tools, policy, primary)
+    demands = _demands(wanted, policy)
     only_checks = not wanted and bool(rules or verdicts)
     if not verdicts and primary is None:
         verdicts = doubts_about(trace, (call.tool for call in (*wanted, *[rule.call for rule in rules])))
     if only_checks:
         metrics = Metrics()
         return EvaluationResult(metrics, in_force, 1.0, (), (), (), violations, trace, bar, tuple(verdicts))
-    calls = trace.index.calls
     expected_tools, made_tools = line_up_both([call.tool for call in wanted], calls, primary)
     aligned = align(demands, expected_tools, calls, made_tools, policy)
     if in_order:

@@ -115,6 +115,7 @@ class Suite(Struct, frozen=True, repr_omit_defaults=True):
         common_expectations: what a judge decides for every case.
         common_session_parameters: the session parameters of every case.
         aliases: for a tool's name, the other names that stand for it.
+        tools: definitions of the tools, as they were given; None where there are none. The checks know them already.
         extras: keys at the top that belong to other tools, as they were.
         notices: what the user should know, a line each.
     """
@@ -126,6 +127,7 @@ class Suite(Struct, frozen=True, repr_omit_defaults=True):
     common_expectations: tuple[JudgedExpectation, ...] = ()
     common_session_parameters: dict[str, Any] = {}
     aliases: dict[str, tuple[str, ...]] = {}
+    tools: Any = None
     extras: dict[str, Any] = {}
     notices: tuple[str, ...] = ()
 

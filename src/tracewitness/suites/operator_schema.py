@@ -33,7 +33,12 @@ _SOURCES: Final[JsonSchema] = {
     "minProperties": 1,
     "additionalProperties": {"anyOf": [*_ONE_SOURCE["anyOf"], {"type": "array", "minItems": 1, "items": _ONE_SOURCE}]},
 }
-_BY_HAND: Final[dict[tuple[str, str], JsonSchema]] = {("args_from", "args"): _SOURCES}
+_TOOLS: Final[JsonSchema] = {"type": ["array", "object"], "minItems": 1, "minProperties": 1}
+_BY_HAND: Final[dict[tuple[str, str], JsonSchema]] = {
+    ("args_from", "args"): _SOURCES,
+    ("score", "tools"): _TOOLS,
+    ("valid_arguments", "tools"): _TOOLS,
+}
 """Fields of which the class says less than its validator knows."""
 
 
@@ -97,7 +102,8 @@ class _Writer:
         schema = self._of(field.type)
         if field.required or field.default is UNSET:
             return schema
-        return {**schema, "default": field.default}
+        default = list(field.default) if isinstance(field.default, tuple) else field.default
+        return {**schema, "default": default}
 
     def _of(self, annotation: Any) -> JsonSchema:
         """Return the schema of a type."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from tracewitness.display import nearest_name, show
-from tracewitness.errors import ExpectationError, PathPart
-from tracewitness.expectations import Operator, parse_operator
+from tracewitness.errors import ExpectationError, PathPart, SuiteError
+from tracewitness.expectations import Operator, ValidArguments, parse_operator
+from tracewitness.scoring.definitions import ToolDefinitions
+from tracewitness.expectations.tool_schemas import with_tools
+from tracewitness.suites.beside import read_beside
 from tracewitness.suites.model import Case, JudgedExpectation, Step, Suite
 from tracewitness.suites.nodes import Leaf, ListNode, MapNode, Node, place_of, plain_value
 from tracewitness.suites.places import Place
@@ -54,6 +57,7 @@ class _Reader:
             "steps": self._steps,
             "tags": self._tags,
             "text": self._text,
+            "tools": self._tools,
             "values": self._values,
         }
 
@@ -70,7 +74,18 @@ class _Reader:
         if nothing and not self._problems:
             problem = "there is nothing to check: list at least one case under evals"
             self._problems.add(problem, (), *root.place)
+        if "tools" not in raw:
+            self._check_defined(raw)
         return raw
+
+    def _check_defined(self, raw: dict[str, Any]) -> None:
+        """Refuse checks that need definitions of tools where nobody gives any."""
+        placed = [*raw.get("common_tool_expectations", ())]
+        placed += [each for case in raw.get("evals", ()) for each in case.get("tool_expectations", ())]
+        for operator, place in placed:
+            if isinstance(operator, ValidArguments) and operator.tools is UNSET:
+                problem = "valid_arguments needs definitions of tools; list them under tools at the top of the file"
+                self._problems.add(problem, (), *place)
 
     def notices(self) -> tuple[str, ...]:
         """Return the one notice about keys of other tools, where there are any."""
@@ -178,6 +193,24 @@ class _Reader:
             self._problems.add(error.problem, (*path, *error.path), *place)
             return None
 
+    def _tools(self, node: Node, path: Path, place: Place) -> Any:
+        """Read definitions of tools, from here or from a file beside; they stay as they were written."""
+        if isinstance(node, Leaf) and isinstance(node.value, str):
+            try:
+                given, node = read_beside(self._problems.source, node.value), node
+                ToolDefinitions.read(given)
+            except (SuiteError, ExpectationError) as error:
+                self._problems.add(f"tools of {show(node.value)}: {error}", path, *place)
+                return None
+            return given
+        given = plain_value(node)
+        try:
+            ToolDefinitions.read(given)
+        except ExpectationError as error:
+            where = place_of(node, error.path) if error.path and not isinstance(node, Leaf) else place
+            self._problems.add(error.problem, (*path, *error.path), *where)
+        return given
+
     def _cases(self, node: Node, path: Path, place: Place) -> list[dict[str, Any]]:
         cases: list[dict[str, Any]] = []
         first: dict[str, Place] = {}
@@ -264,29 +297,41 @@ def _lines(lines: list[int]) -> str:
 
 def _suite(raw: dict[str, Any], source: str, notices: tuple[str, ...]) -> Suite:
     """Merge what is common into every case."""
-    operators: tuple[Placed, ...] = raw.get("common_tool_expectations", ())
+    operators = _informed(raw.get("common_tool_expectations", ()), raw)
     common = Suite(
         source=source,
         cases=(),
-        common_tool_expectations=tuple(operator for operator, _ in operators),
+        common_tool_expectations=tuple(
+            operator.in_session(raw.get("common_session_parameters", {})) for operator, _ in operators
+        ),
         common_places=tuple(place for _, place in operators),
         common_expectations=raw.get("common_expectations", ()),
         common_session_parameters=raw.get("common_session_parameters", {}),
         aliases=raw.get("aliases", {}),
+        tools=raw.get("tools"),
         extras=raw.get("extras", {}),
         notices=notices,
     )
-    cases = tuple(_case(fields, common) for fields in raw.get("evals", ()))
+    cases = tuple(_case(fields, common, operators, raw) for fields in raw.get("evals", ()))
     return structs.replace(common, cases=cases)
 
 
-def _case(fields: dict[str, Any], common: Suite) -> Case:
-    own: tuple[Placed, ...] = fields.get("tool_expectations", ())
+def _informed(placed: tuple[Placed, ...], raw: dict[str, Any]) -> tuple[Placed, ...]:
+    """Let checks know the definitions of the tools, where the file has some."""
+    if raw.get("tools") is None:
+        return placed
+    operators = with_tools((operator for operator, _ in placed), raw["tools"], raw.get("aliases"))
+    return tuple(zip(operators, (place for _, place in placed), strict=True))
+
+
+def _case(fields: dict[str, Any], common: Suite, operators: tuple[Placed, ...], raw: dict[str, Any]) -> Case:
+    placed = (*operators, *_informed(fields.get("tool_expectations", ()), raw))
+    parameters = common.common_session_parameters | fields.get("session_parameters", {})
     parts = {
-        "session_parameters": common.common_session_parameters | fields.get("session_parameters", {}),
+        "session_parameters": parameters,
         "expectations": (*common.common_expectations, *fields.get("expectations", ())),
-        "tool_expectations": (*common.common_tool_expectations, *(operator for operator, _ in own)),
-        "places": (*common.common_places, *(place for _, place in own)),
+        "tool_expectations": tuple(operator.in_session(parameters) for operator, _ in placed),
+        "places": tuple(place for _, place in placed),
         "aliases": common.aliases,
     }
     return Case(**{**fields, **parts})

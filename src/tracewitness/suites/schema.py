@@ -30,6 +30,7 @@ _BY_KIND: Final[dict[Kind, JsonSchema]] = {
     "steps": {"type": "array", "items": {"$ref": "#/$defs/step"}},
     "tags": {"type": "array", "items": _FILLED_TEXT},
     "text": {"type": "string"},
+    "tools": {"type": ["array", "object", "string"], "minItems": 1, "minProperties": 1, "minLength": 1},
     "values": {"type": "object"},
 }
 _FOREIGN_KEY: Final = "Belongs to another tool: kept as it is, and not used by tracewitness."
@@ -74,7 +75,9 @@ def _shape_schema(shape: Shape) -> JsonSchema:
 def _field_schema(field: Field) -> JsonSchema:
     """Return the schema of one key; where it may be left out, it may also have no value."""
     schema = {"description": field.description, **_BY_KIND[field.kind]}
-    return schema if field.required else {**schema, "type": [schema["type"], "null"]}
+    given = schema["type"]
+    types = given if isinstance(given, list) else [given]
+    return schema if field.required else {**schema, "type": [*types, "null"]}
 
 
 def _has_items(key: str) -> JsonSchema:

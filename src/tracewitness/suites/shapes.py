@@ -8,7 +8,9 @@ from msgspec import Struct
 
 __all__ = ["CASE", "JUDGED", "STEP", "SUITE", "Field", "Kind", "Shape"]
 
-Kind = Literal["aliases", "cases", "count", "expectations", "name", "operators", "steps", "tags", "text", "values"]
+Kind = Literal[
+    "aliases", "cases", "count", "expectations", "name", "operators", "steps", "tags", "text", "tools", "values"
+]
 
 
 class Field(Struct, frozen=True):
@@ -87,6 +89,11 @@ SUITE: Final = Shape(
         Field("common_expectations", "expectations", "What a judge decides for every case."),
         Field("common_tool_expectations", "operators", "Checks that apply to every run."),
         Field("aliases", "aliases", "For a tool's name, other names that stand for it in recordings."),
+        Field(
+            "tools",
+            "tools",
+            "Definitions of the tools (OpenAI, Anthropic, MCP, or a JSON Schema for each name), or a file with them.",
+        ),
     ),
     (*_FOREIGN, "common_naturalness_metric"),
 )

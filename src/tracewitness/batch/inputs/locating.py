@@ -52,18 +52,38 @@ class Input(Struct, frozen=True):
     problem: str = ""
 
 
-def locate(arguments: Iterable[str]) -> Iterator[Input]:
+class _LeftOut:
+    """Files and folders that are no input."""
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        self._paths = {os.path.realpath(path) for path in paths}
+        self._names = {os.path.basename(path) for path in self._paths}  # noqa: PTH119 - as the other names
+
+    def __contains__(self, path: str) -> bool:
+        # The name first: to resolve the path of each of very many files would take long.
+        return os.path.basename(path) in self._names and os.path.realpath(path) in self._paths  # noqa: PTH119
+
+    def has_any(self, real: str) -> bool:
+        """Whether a resolved path is one of them, or in one."""
+        return real in self._paths or any(str(folder) in self._paths for folder in Path(real).parents)
+
+
+def locate(arguments: Iterable[str], own: Iterable[str | Path] = ()) -> Iterator[Input]:
     """Yield the inputs that arguments stand for, folders and globs sorted.
+
+    Arguments:
+        own: files and folders that are no input where a folder or a glob has them: what the scan itself writes.
 
     Raises:
         ReadError: there is nothing of that name, or a folder or glob has no file that can be read.
         UsageError: a URL can't be understood, or needs what is not installed.
     """
+    left_out = _LeftOut(own)
     for argument in arguments:
-        yield from _located(argument)
+        yield from _located(argument, left_out)
 
 
-def _located(argument: str) -> Iterator[Input]:
+def _located(argument: str, left_out: _LeftOut) -> Iterator[Input]:
     if argument == _STANDARD_INPUT:
         yield Input("<stdin>", "stream", "/dev/stdin")
         return
@@ -73,18 +93,18 @@ def _located(argument: str) -> Iterator[Input]:
     elif scheme:
         yield from _remote(argument)
     else:
-        yield from _local(argument)
+        yield from _local(argument, left_out)
 
 
-def _local(argument: str) -> Iterator[Input]:
+def _local(argument: str, left_out: _LeftOut) -> Iterator[Input]:
     path = Path(argument)
     if glob.has_magic(argument) and not path.exists():
         paths = sorted(glob.iglob(argument, recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
-        found = (each for each in _each_once(paths) if not Path(each).is_dir())
+        found = (each for each in _each_once(paths, left_out) if not Path(each).is_dir())
         yield from _some(map(_file, found), f"no file fits {argument}")
     elif path.is_dir():
         endings = ", ".join(_PLAIN)
-        yield from _some(_in_folder(path), f"{argument} is a folder without any file that ends in {endings}")
+        yield from _some(_in_folder(path, left_out), f"{argument} is a folder without any file that ends in {endings}")
     else:
         located = _file(argument)
         if located.problem:
@@ -92,12 +112,12 @@ def _local(argument: str) -> Iterator[Input]:
         yield located
 
 
-def _each_once(paths: Iterable[str]) -> Iterator[str]:
+def _each_once(paths: Iterable[str], left_out: _LeftOut) -> Iterator[str]:
     """Leave out the ways to a file that was met already: links may lead back to where they came from."""
     seen: set[str] = set()
     for path in paths:
         real = os.path.realpath(path)
-        if real not in seen:
+        if real not in seen and not left_out.has_any(real):
             seen.add(real)
             yield path
 
@@ -122,19 +142,19 @@ def _file(path: str) -> Input:
     return Input(path, "file", path, status.st_size, f"{status.st_size}:{status.st_mtime_ns}")
 
 
-def _in_folder(root: Path) -> Iterator[Input]:
+def _in_folder(root: Path, left_out: _LeftOut) -> Iterator[Input]:
     unreadable: list[OSError] = []
     seen: set[tuple[int, int]] = set()
     for folder, subfolders, files in os.walk(root, onerror=unreadable.append, followlinks=True):
         status = Path(folder).stat()
-        if (status.st_dev, status.st_ino) in seen:  # links may lead back to where they came from
-            subfolders.clear()
+        if (status.st_dev, status.st_ino) in seen or folder in left_out:
+            subfolders.clear()  # links may lead back to where they came from
             continue
         seen.add((status.st_dev, status.st_ino))
         subfolders.sort()
         for name in sorted(files):
-            if name.lower().endswith(ENDINGS):
-                yield _in_a_folder(_file(str(Path(folder, name))))
+            if name.lower().endswith(ENDINGS) and (path := str(Path(folder, name))) not in left_out:
+                yield _in_a_folder(_file(path))
     for error in unreadable:
         problem = f"a folder that can't be read: {error.strerror or error}"
         yield Input(str(error.filename), "file", str(error.filename), problem=problem)

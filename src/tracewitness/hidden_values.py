@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from tracewitness.display import printable
 from tracewitness.redaction import HIDDEN, NOT_CONTENT, Redaction
-from tracewitness.reports.value_search import ValueSearch
 from tracewitness.secret_shapes import without_secrets
+from tracewitness.value_search import ValueSearch
 
 __all__ = ["HiddenValues"]
 
