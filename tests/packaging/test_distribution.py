@@ -102,7 +102,9 @@ def test_each_command_has_help_without_the_extras(installed: Path) -> None:
     from tracewitness.cli import _COMMANDS
 
     program = "from tracewitness.cli import _root, _COMMANDS\nimport click\ncontext = click.Context(_root)\n"
-    program += "for name in _COMMANDS: assert _root.get_command(context, name).get_help(context), name\nprint(len(_COMMANDS))"
+    program += (
+        "for name in _COMMANDS: assert _root.get_command(context, name).get_help(context), name\nprint(len(_COMMANDS))"
+    )
     assert run(installed / "python", "-W", "error", "-c", program) == f"{len(_COMMANDS)}\n"
 
 

@@ -242,7 +242,7 @@ DEFINITIONS = st.sampled_from(
     [[{"name": "a", "input_schema": {"type": "object"}}], {"a": {"properties": {"x": {"$ref": "#/$defs/y"}}}}, [], {}]
 )
 FITTING: dict[str, st.SearchStrategy[Any]] = {
-    "within": st.sampled_from([{"turn": 1}, {"turns": [1, 3]}, {"turns": [3, 1]}, {}]),
+    "within": sometimes(st.sampled_from([{"turn": 1}, {"turns": [1, 3]}])) | st.just({"turns": [3, 1]}),
     "agent": st.just("a"),
     "after": CALL,
     "seconds": st.sampled_from([0, 1.5, -1]),

@@ -25,7 +25,15 @@ from tracewitness.expectations.lookalikes import nearest_seen
 from tracewitness.expectations.operators import ArgsFrom
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
 from tracewitness.expectations.readings import FORMS
-from tracewitness.expectations.result_paths import Place, Steps, leaves_of, parse_path, placed_at, readings_of, values_at
+from tracewitness.expectations.result_paths import (
+    Place,
+    Steps,
+    leaves_of,
+    parse_path,
+    placed_at,
+    readings_of,
+    values_at,
+)
 from tracewitness.expectations.sightings import Origin, Sightings, sightings_in
 from tracewitness.expectations.sources import (
     ANY_FORM,

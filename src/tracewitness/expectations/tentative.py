@@ -106,9 +106,7 @@ class TentativeCheck(LiveCheck):
             reason = alone.problems[0].reason if alone.problems else "it is no call"
             raise ValueError(reason)
         index = self._index
-        return replace(
-            alone.calls[0], position=len(index), turn=len(index.turn_starts), number=len(index.calls)
-        )
+        return replace(alone.calls[0], position=len(index), turn=len(index.turn_starts), number=len(index.calls))
 
     def _tried(self, number: int, handlers: list[Callable[..., None]], call: ToolCall) -> Offence | None:
         plan = self._checks._plans[number]
@@ -156,7 +154,7 @@ class TentativeCheck(LiveCheck):
 
 
 def _copied(monitor: Monitor) -> Monitor:
-    """Copy a monitor so far that handing a call to the copy changes nothing in it; the cost does not grow with a trace."""
+    """Copy a monitor so far that a call handed to the copy changes nothing in it; a long trace costs no more."""
     trial = copy(monitor)
     for field in monitor.__struct_fields__:
         value = getattr(monitor, field)

@@ -9,12 +9,12 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from tracewitness.expectations import fields, wording
-from tracewitness.scoring.definitions import ToolDefinitions, defaults_of
 from tracewitness.expectations.evidence import Misses
 from tracewitness.expectations.fields import Fields
 from tracewitness.expectations.operators import Operator, Score, ValidArguments
 from tracewitness.expectations.plan import Monitor, Plan, Subscription, ToolNames, calls_to
 from tracewitness.matching import ABSENT, AnyOf, Eq, JSONSchema, compile_expected, matches
+from tracewitness.scoring.definitions import ToolDefinitions, defaults_of
 from tracewitness.trace import EventIndex, MalformedArguments, ToolCall
 from tracewitness.verdict import Verdict
 

@@ -38,7 +38,9 @@ def guarded(guard: Guard, function: Any, name: str | None, *, returns: bool) -> 
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:
         decision = decided(args, kwargs)
-        return guarded_call(guard, decision, lambda: function(*args, **kwargs)) if decision.allowed else refused(decision)
+        return (
+            guarded_call(guard, decision, lambda: function(*args, **kwargs)) if decision.allowed else refused(decision)
+        )
 
     @functools.wraps(function)
     async def awaited(*args: Any, **kwargs: Any) -> Any:

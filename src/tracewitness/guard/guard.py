@@ -38,8 +38,8 @@ _DEFAULT: Final = "default"
 class Guard:
     """Answer, before a call is made, whether it may be.
 
-    A call is blocked where making it would break a check for good: a forbidden call, one before what must come first, one
-    over a budget, one of an unlisted tool, a duplicate, arguments that the schema or ``every_call`` refuses, a value
+    A call is blocked where making it would break a check for good: a forbidden call, one before what must come
+    first, one over a budget, one of an unlisted tool, a duplicate, arguments that the schema or ``every_call`` refuses, a value
     that nothing grounds. What only the end decides (``tool_called``) blocks nothing. A blocked call did not happen: in
     the trace and in the log a system message stands in its place, which says so and keeps the call in its metadata.
     So `verdicts`, and ``tracewitness check`` on the log, speak of what was really done.
@@ -49,8 +49,8 @@ class Guard:
     Arguments:
         checks: an eval file or its path, a `CheckSet`, or a list of expectations.
         case: of an eval file, the case whose checks count; without it, those that are common to all cases.
-        on_broken: ``block`` or ``warn`` for all checks; or a mapping to one of the two from a check's title, name, reason
-            or type; ``default`` there stands for all others, and is ``block`` where it is not given.
+        on_broken: ``block`` or ``warn`` for all checks; or a mapping to one of the two from a check's title, name,
+            reason or type; ``default`` there stands for all others, and is ``block`` where it is not given.
         fail: what happens where a check can't be evaluated, the log can't be written, or a call can't be understood:
             ``closed`` blocks the call, ``open`` warns.
         log: a new file for the log.
@@ -93,9 +93,7 @@ class Guard:
         self._open: dict[str | int, str] = {}
         self._lock = threading.Lock()
 
-    def call(
-        self, tool: str, args: Any = None, *, call_id: str | int | None = None, by: str | None = None
-    ) -> Decision:
+    def call(self, tool: str, args: Any = None, *, call_id: str | int | None = None, by: str | None = None) -> Decision:
         """Decide about a call. One that is allowed stands in the trace from then on: make it.
 
         Arguments:
@@ -132,7 +130,7 @@ class Guard:
     def feed(self, event: Any) -> Decision:
         """Take any event in neutral form; a call is decided about, as by `call`.
 
-        What is no event at all may hide a call: it is kept as a problem of the trace, and the answer is that of ``fail``.
+        What is no event at all may hide a call: it is kept as a problem of the trace, and ``fail`` says the answer.
         """
         if isinstance(event, Mapping) and "call" in event:
             with self._lock:

@@ -16,9 +16,9 @@ __all__ = ["DecisionLog"]
 class DecisionLog:
     """Writes JSON Lines that `tracewitness.read` takes back as the trace that the guard saw.
 
-    Each line is a mapping with ``guard`` (``allow``, ``warn``, ``block``, or ``event`` for what is no call), ``event`` in
-    neutral form and, where there are some, ``reasons``. A line stands whole or not at all: where writing fails, what there
-    was of it is taken away again.
+    Each line is a mapping with ``guard`` (``allow``, ``warn``, ``block``, or ``event`` for what is no call), ``event``
+    in neutral form and, where there are some, ``reasons``. A line stands whole or not at all: where writing fails, what
+    there was of it is taken away again.
 
     Arguments:
         path: the file; it must not exist, so that two runs never share one.
@@ -32,7 +32,7 @@ class DecisionLog:
         self._sync = sync
         self._end = 0
         try:
-            self._file = Path(path).open("xb", buffering=0)
+            self._file = Path(path).open("xb", buffering=0)  # noqa: SIM115 - open as long as the guard
         except FileExistsError:
             raise UsageError(f"{os.fspath(path)}: the log exists; name a new file for each run") from None
         except OSError as error:

@@ -10,8 +10,8 @@ from msgspec import UNSET, structs
 from tracewitness.display import nearest_name, show
 from tracewitness.errors import ExpectationError, PathPart, SuiteError
 from tracewitness.expectations import Operator, ValidArguments, parse_operator
-from tracewitness.scoring.definitions import ToolDefinitions
 from tracewitness.expectations.tool_schemas import with_tools
+from tracewitness.scoring.definitions import ToolDefinitions
 from tracewitness.suites.beside import read_beside
 from tracewitness.suites.model import Case, JudgedExpectation, Step, Suite
 from tracewitness.suites.nodes import Leaf, ListNode, MapNode, Node, place_of, plain_value
