@@ -590,6 +590,13 @@ SEEDS: dict[str, Any] = {
         "info": {"exit_status": "Submitted"},
         "trajectory_format": "mini-swe-agent-1.1",
     },
+    "guard-log": [
+        {"guard": "event", "event": {"user": "hi"}},
+        {"guard": "allow", "event": {"call": "search", "args": {"q": 1}, "id": "c1"}},
+        {"guard": "event", "event": {"result": {"n": 1}, "id": "c1"}},
+        {"guard": "warn", "event": {"call": "search", "args": {"q": 1}, "id": "c2"}, "reasons": ["again"]},
+        {"guard": "block", "event": {"call": "refund", "id": "c3"}, "reasons": ["ask first"]},
+    ],
     "mcp": [
         {
             "direction": "sent",

@@ -664,8 +664,8 @@ class Claims(ScopedOperator, frozen=True):
     tool whose name says that it could have done it; ``ready: false`` leaves them out.
 
     >>> from tracewitness.expectations import check
-    >>> from tracewitness.testing import agent, call, trace
-    >>> run = trace(call("cancel_order").fails("too late"), agent("I've cancelled your order."))
+    >>> from tracewitness.testing import agent, call, result, trace
+    >>> run = trace(call("cancel_order"), result("too late", is_error=True), agent("I've cancelled your order."))
     >>> [verdict.status for verdict in check(run, [Claims()])]
     ['broken', 'held']
     """

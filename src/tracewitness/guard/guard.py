@@ -38,11 +38,11 @@ _DEFAULT: Final = "default"
 class Guard:
     """Answer, before a call is made, whether it may be.
 
-    A call is blocked where making it would break a check for good: a forbidden call, one before what must come
-    first, one over a budget, one of an unlisted tool, a duplicate, arguments that the schema or ``every_call`` refuses, a value
-    that nothing grounds. What only the end decides (``tool_called``) blocks nothing. A blocked call did not happen: in
-    the trace and in the log a system message stands in its place, which says so and keeps the call in its metadata.
-    So `verdicts`, and ``tracewitness check`` on the log, speak of what was really done.
+    A call is blocked where making it would break a check for good: a forbidden call, one before what must come first,
+    one over a budget, one of an unlisted tool, a duplicate, arguments that the schema or ``every_call`` refuses, a
+    value that nothing grounds. What only the end decides (``tool_called``) blocks nothing. A blocked call did not
+    happen: in the trace and in the log a system message stands in its place, which says so and keeps the call in its
+    metadata. So `verdicts`, and ``tracewitness check`` on the log, speak of what was really done.
 
     It may be used by threads and tasks at once: what it decides, it decides one after the other.
 
@@ -195,7 +195,7 @@ class Guard:
         ... def drop_table(table: str) -> str:
         ...     return "dropped"
         >>> drop_table("orders")
-        'The call to drop_table was not made: drop_table is called at event 0'
+        'The call to drop_table was not made: drop_table was called (event 0), and must not be'
         """
         from tracewitness.guard.functions import guarded  # it needs what is here
 
