@@ -13,7 +13,7 @@ __all__ = ["READER", "blocked_event", "read"]
 
 SHAPE: Final = "the log of a guard has lines with guard, one of allow, warn, block and event, and an event"
 
-_ACTIONS: Final = frozenset({"allow", "warn", "block", "event"})
+_ACTIONS: Final = ("allow", "warn", "block", "event")  # compared, not hashed: what stands in a log may be anything
 
 
 def detects(document: Any) -> bool:
